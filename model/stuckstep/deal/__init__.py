@@ -1,0 +1,32 @@
+"""The assumption sheets: reading, checking, writing, and the scenarios they hold. The only room that reads them."""
+
+from stuckstep.deal.dates import Periods, from_serial, periods, serial
+from stuckstep.deal.reading import check, read
+from stuckstep.deal.records import Cell, Deal, DealError, Fault, Place, Row, Value
+from stuckstep.deal.scenarios import Sheets, base, default_of, scenario_names, variants
+from stuckstep.deal.schema import Column, schema
+from stuckstep.deal.years import listed_years
+
+__all__ = [
+    "Cell",
+    "Column",
+    "Deal",
+    "DealError",
+    "Fault",
+    "Periods",
+    "Place",
+    "Row",
+    "Sheets",
+    "Value",
+    "base",
+    "check",
+    "default_of",
+    "from_serial",
+    "listed_years",
+    "periods",
+    "read",
+    "scenario_names",
+    "schema",
+    "serial",
+    "variants",
+]

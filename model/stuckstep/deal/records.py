@@ -1,0 +1,89 @@
+"""What a deal is made of once it is read: typed rows, cells by name, and the faults that stop it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """Where a claim is paid from: an account and the rank inside it (the lowest is paid first)."""
+
+    account: str
+    rank: int
+
+
+Value = str | float | datetime.date | tuple[str, ...] | tuple[Place, ...] | None
+
+
+class Fault(NamedTuple):
+    """One thing wrong in the assumptions: where it stands, what is wrong, what is allowed (a full clause)."""
+
+    file: str
+    row: int | None
+    column: str | None
+    wrong: str
+    allowed: str
+
+    def __str__(self) -> str:
+        row = "" if self.row is None else f", row {self.row}"
+        column = "" if self.column is None else f", column {self.column}"
+        return f"{self.file}{row}{column}: {self.wrong}; {self.allowed}"
+
+
+class DealError(Exception):
+    """Every fault found in a deal; its text has one line for each."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults: tuple[Fault, ...] = tuple(faults)
+        super().__init__("\n".join(str(fault) for fault in self.faults))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table.
+
+    number is the row in the file (the header is row 1). cells holds every column of the table, typed, a blank one as
+    None (no default applied). extras holds what stands in the columns unit, source and note.
+    """
+
+    number: int = field(compare=False)
+    cells: Mapping[str, Value]
+    extras: Mapping[str, str | float]
+
+
+@dataclass(frozen=True)
+class Deal:
+    """The assumptions of one deal. Two deals are equal when their rows, values, extras and columns are.
+
+    tables maps every table of the schema to its rows (a table that was not given has none); columns maps the tables
+    given to their headings in the order of the file; files says which file or sheet each table stands in; digest is
+    the SHA-256 of the content and the same for CSV and xlsx.
+    """
+
+    name: str = field(compare=False)
+    tables: Mapping[str, tuple[Row, ...]]
+    columns: Mapping[str, tuple[str, ...]]
+    files: Mapping[str, str] = field(compare=False)
+    path: Path = field(compare=False)
+    digest: str
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One input cell by name. The row may be narrowed to a phase (power@su1); for the table deal it is the item."""
+
+    table: str
+    row: str
+    column: str
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.row}.{self.column}"
+
+    @property
+    def plain(self) -> Cell:
+        """The cell without its phase."""
+        return Cell(self.table, self.row.split("@")[0], self.column)

@@ -1,0 +1,175 @@
+"""Checks: laws that hold for any deal (the model is wrong where one is broken) and alerts (the deal is in trouble)."""
+
+from collections.abc import Iterable
+
+from stuckstep.deal import Sheets
+
+from .accounts import Settlement
+from .claims import Claim, claim_phases
+from .constants import constant
+from .contracts import billed_phases
+from .expression import HORIZON, NEXT_FIRST_DAY, ONE, ZERO, Node, absolute, below, least, most, total, upto
+from .inputs import amount, is_blank
+from .lines import Lines
+from .schedule import predecessors
+
+LAWS = {
+    "accounts": "cash in each account reconciles: opening and all that comes in, less all that is paid, is the closing cash",
+    "paid": "what is paid of a claim is neither below zero nor above what is claimed",
+    "ranks": "in each account its cash pays no junior claim while a senior one placed there is short",
+    "balances": "the balance of each facility lies between zero and its commitment",
+    "sources and uses": "opening cash, collections, prepayments, draws and supports are paid to parties or still in cash",
+    "unpaid": "unpaid before, late and due, less what is paid, is what stays unpaid",
+    "prepayments": "what a customer prepaid is credited to it or owed back",
+    "steps": "no step ends before its predecessors",
+}
+ALERTS = {
+    "unpaid at horizon": "something is still unpaid when the last period ends",
+    "claims past horizon": "claims or contracts run past the last period",
+    "never drawn": "a facility or a support was never used",
+}
+
+
+def add_checks(lines: Lines, sheets: Sheets, claims: tuple[Claim, ...]) -> None:
+    """Each law's error, and a flag where it is broken; then the alerts."""
+    settlement = Settlement(claims)
+    bounded = [claim for claim in claims if claim.kind != "residual"]
+    _add_tolerance(lines, sheets, claims)
+    _say_law(lines, "accounts", (_account_error(lines, sheets, a, settlement) for a in sheets.keys("accounts")))
+    _say_law(lines, "paid", (_paid_error(lines, claim.name) for claim in claims))
+    _say_law(lines, "ranks", (_rank_error(lines, account, settlement) for account in sheets.keys("accounts")))
+    _say_law(lines, "balances", (_balance_error(lines, sheets, facility) for facility in sheets.keys("facilities")))
+    _say_law(lines, "sources and uses", [_sources_and_uses_error(lines, sheets)])
+    _say_law(lines, "unpaid", (_unpaid_error(lines, claim.name) for claim in bounded))
+    _say_law(lines, "prepayments", _prepayment_errors(lines, sheets))
+    _say_law(lines, "steps", _step_errors(lines, sheets))
+    broken = (lines.at("checks", law, "broken") for law in LAWS)
+    lines.add("checks", "master", "broken", "number", "laws that are broken in the period: must be zero", total(broken))
+    _add_alerts(lines, sheets, bounded)
+
+
+def _add_tolerance(lines: Lines, sheets: Sheets, claims: tuple[Claim, ...]) -> None:
+    money = total(lines.at("claims", claim.name, "claimed") for claim in claims)
+    cash = total(lines.at("accounts", account, "cash") for account in sheets.keys("accounts"))
+    tolerance = constant(lines, "half_cent") + constant(lines, "dust") * (money + cash)
+    lines.add("checks", "laws", "tolerance", "money", "what counts as nothing in a check of money", tolerance)
+
+
+def _say_law(lines: Lines, law: str, errors: Iterable[Node]) -> None:
+    error = lines.add("checks", law, "error", "money", LAWS[law], total(errors))
+    broken = below(lines.at("checks", "laws", "tolerance"), error)
+    lines.add("checks", law, "broken", "flag", f"whether this is broken: {LAWS[law]}", broken)
+
+
+def _account_error(lines: Lines, sheets: Sheets, account: str, settlement: Settlement) -> Node:
+    cash_in = [lines.at("accounts", account, item) for item in ("opening", "collected", "prepaid", "paid in")]
+    drawn = [f for f in sheets.keys("facilities") if sheets.cell("facilities", f, "account") == account]
+    cash_in += [lines.at("facilities", facility, "draw") for facility in drawn]
+    ranks = settlement.ranks(account, residual=False) + settlement.ranks(account, residual=True)
+    cash_out = total(lines.at("accounts", account, f"{rank} {name} paid") for rank, names in ranks for name in names)
+    return absolute(total(cash_in) - cash_out - lines.at("accounts", account, "closing"))
+
+
+def _paid_error(lines: Lines, claim: str) -> Node:
+    paid, claimed = lines.at("claims", claim, "paid"), lines.at("claims", claim, "claimed")
+    return most(ZERO, ZERO - paid, paid - claimed)
+
+
+def _rank_error(lines: Lines, account: str, settlement: Settlement) -> Node:
+    errors, short = [], ZERO
+    for rank, names in settlement.ranks(account, residual=False):
+        paid = total(lines.at("accounts", account, f"{rank} {name} paid") for name in names)
+        if short is not ZERO:
+            errors.append(least(short, paid))
+        here = total(lines.at("accounts", account, f"{rank} {name} open") for name in names)
+        says = f"what {account} leaves open up to rank {rank}"
+        short = lines.add("checks", account, f"{rank} short", "money", says, here if short is ZERO else short + here)
+    for rank, names in settlement.ranks(account, residual=True):
+        paid = total(lines.at("accounts", account, f"{rank} {name} paid") for name in names)
+        if short is not ZERO:
+            errors.append(least(short, paid))
+    return total(errors)
+
+
+def _balance_error(lines: Lines, sheets: Sheets, facility: str) -> Node:
+    balance = lines.at("facilities", facility, "balance")
+    return most(ZERO, ZERO - balance, balance - amount(sheets, "facilities", facility, "commitment"))
+
+
+def _sources_and_uses_error(lines: Lines, sheets: Sheets) -> Node:
+    opening = total(lines.at("accounts", account, "opening") for account in sheets.keys("accounts"))
+    closing = total(lines.at("accounts", account, "closing") for account in sheets.keys("accounts"))
+    puts_in = total(lines.at("parties", party, "puts in") for party in sheets.keys("parties"))
+    paid = total(lines.at("parties", party, "paid") for party in sheets.keys("parties"))
+    return absolute(opening + puts_in - paid - closing)
+
+
+def _unpaid_error(lines: Lines, claim: str) -> Node:
+    before, late, due = (lines.at("claims", claim, item) for item in ("unpaid before", "late", "due"))
+    return absolute(before + late + due - lines.at("claims", claim, "paid") - lines.at("claims", claim, "unpaid"))
+
+
+def _prepayment_errors(lines: Lines, sheets: Sheets) -> Iterable[Node]:
+    for contract in sheets.keys("contracts"):
+        for phase in billed_phases(sheets, contract):
+            credited = ONE - lines.at("contracts", contract, "collected share", phase)
+            credited = credited * lines.at("contracts", contract, "to be billed", phase)
+            settled = credited + lines.at("contracts", contract, "refund", phase)
+            error = lines.at("contracts", contract, "prepayment", phase) - settled
+            says = f"what is prepaid for {phase}, neither credited nor owed back"
+            yield lines.add("checks", contract, "prepayment error", "money", says, absolute(error), phase=phase)
+
+
+def _step_errors(lines: Lines, sheets: Sheets) -> Iterable[Node]:
+    for phase in sheets.keys("phases"):
+        overlaps = (
+            most(ZERO, lines.at("steps", other, "finish", phase) - lines.at("steps", step, "finish", phase))
+            for step, waits_for in predecessors(sheets, phase).items()
+            for other in waits_for
+        )
+        says = f"days by which steps of {phase} end before those they wait for"
+        yield lines.add("checks", phase, "step overlaps", "days", says, total(overlaps))
+
+
+def _add_alerts(lines: Lines, sheets: Sheets, claims: list[Claim]) -> None:
+    final = upto(HORIZON, NEXT_FIRST_DAY)
+    half_cent = constant(lines, "half_cent")
+    unpaid = total(lines.at("claims", claim.name, "unpaid") for claim in claims)
+    unpaid = lines.add("checks", "deal", "unpaid", "money", "what is unpaid in the whole deal", unpaid)
+    alerts = {
+        "unpaid at horizon": below(half_cent, unpaid) * final,
+        "claims past horizon": total(_past_horizon(lines, sheets)) * final,
+        "never drawn": total(_never_used(lines, sheets)) * final,
+    }
+    for alert, value in alerts.items():
+        lines.add("checks", alert, "alert", "number", ALERTS[alert], value)
+
+
+def _past_horizon(lines: Lines, sheets: Sheets) -> Iterable[Node]:
+    """One for each claim and contract, in each of its phases, that starts and ends after the horizon."""
+    never = constant(lines, "never")
+    for claim in sheets.keys("claims"):
+        kind = sheets.cell("claims", claim, "kind")
+        for phase in claim_phases(sheets, claim) if kind != "residual" else ():
+            if kind == "once":
+                date = lines.at("claims", claim, "due date", phase)
+                yield upto(HORIZON, date) * below(date, never)
+            elif is_blank(sheets, "claims", claim, "term_days"):
+                yield below(lines.at("claims", claim, "begins", phase), HORIZON)
+            else:
+                end = lines.at("claims", claim, "end", phase) + amount(sheets, "claims", claim, "net_days")
+                yield below(HORIZON, end) * below(lines.at("claims", claim, "begins", phase), never)
+    for contract in sheets.keys("contracts"):
+        for phase in billed_phases(sheets, contract):
+            end = lines.at("contracts", contract, "end", phase) + amount(sheets, "contracts", contract, "net_days")
+            yield below(HORIZON, end) * below(lines.at("phases", phase, "billing"), never)
+
+
+def _never_used(lines: Lines, sheets: Sheets) -> Iterable[Node]:
+    half_cent = constant(lines, "half_cent")
+    for facility in sheets.keys("facilities"):
+        drawn = lines.at("facilities", facility, "drawn") - amount(sheets, "facilities", facility, "opening_balance")
+        is_idle = upto(drawn, half_cent) * upto(amount(sheets, "facilities", facility, "opening_balance"), half_cent)
+        yield is_idle
+    for support in sheets.keys("supports"):
+        yield upto(lines.at("supports", support, "paid in all"), half_cent)
