@@ -132,6 +132,8 @@ def scenario_tables(tables: Tables, scenario: str) -> tuple[Tables, dict[tuple[s
         if table == "steps" and "@" in key:
             step, phase = key.split("@")
             narrowed.setdefault((step, phase), {})[column] = value
+        elif table == "deal" and key not in items_of(changed):
+            changed["deal"].append({"item": key, "value": value})  # an item the sheets leave at its default
         else:
             by_key(changed, table)[key][column] = value
     return changed, narrowed

@@ -110,7 +110,7 @@ class Maker:
         self.new = [phase for phase in phases if phase not in self.live]
         self.phases = phases
         self.once: list[str] = []
-        self.payable: list[str] = []  # every claim but the residuals, the facilities' and the refunds included
+        self.payable: list[str] = []  # what a lockup may name: facilities' claims and refunds too
 
     def day(self, least: int, most: int) -> str:
         """A date so many days after the start."""
@@ -162,19 +162,21 @@ def deal_rows(make: Maker) -> list[Row]:
 
 
 def phase_rows(make: Maker, contracts: list[str]) -> list[Row]:
-    draw = make.draw
-    return [
-        full_row(
-            "phases",
-            phase=phase,
-            order_date=make.day(0, 200) if phase in make.new else make.day(-900, -300),
-            racks=one_of(draw, "", "4", "10"),
-            gpus_per_rack=one_of(draw, "", "8", "72"),
-            mw=one_of(draw, "", "0.6", "1.2", "3"),
-            contract=one_of(draw, *contracts, "") if maybe(draw) else contracts[0],
+    draw, rows = make.draw, []
+    for phase in make.phases:
+        racks, gpus, mw = one_of(draw, ("10", "72", "1.2"), ("4", "8", "0.6"), ("", "", "3"), ("6", "", ""))
+        rows.append(
+            full_row(
+                "phases",
+                phase=phase,
+                order_date=make.day(0, 200) if phase in make.new else make.day(-900, -300),
+                racks=racks,
+                gpus_per_rack=gpus,
+                mw=mw,
+                contract=one_of(draw, *contracts, "") if maybe(draw) else contracts[0],
+            )
         )
-        for phase in make.phases
-    ]
+    return rows
 
 
 def step_rows(make: Maker) -> list[Row]:
@@ -219,11 +221,12 @@ def contract_rows(make: Maker, contracts: list[str]) -> list[Row]:
                 prepay_share=one_of(draw, "", "0.05", "0.3", "0.9"),
                 prepay_trigger=one_of(draw, "", make.trigger()),
                 end_rule=one_of(draw, "", "shift", "fixed"),
-                longstop_days=one_of(draw, "", "0", "40", "150"),
-                refund_from=one_of(draw, "", make.places()),
+                longstop_days=one_of(draw, "", "", "40", "90", "150", "0"),
+                refund_from=one_of(draw, make.places(), make.places(), ""),
             )
         )
-        make.payable.append(f"{contract}.refund")
+        if rows[-1]["refund_from"]:
+            make.payable.append(f"{contract}.refund")
     return rows
 
 

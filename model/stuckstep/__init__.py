@@ -1,1 +1,23 @@
+"""stuckstep: who is paid, when and how much, when a stuck step delays the billing of a GPU cluster.
 
+import stuckstep as ss
+deal = ss.read("assumptions/superpod")
+results = deal.run()
+"""
+
+from typing import Any
+
+__all__ = ["Deal", "DealError", "read"]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads the package on first use, so that the command answers at once."""
+    if name in ("Deal", "read"):
+        from stuckstep import api
+
+        return getattr(api, name)
+    if name == "DealError":
+        from stuckstep.deal import DealError
+
+        return DealError
+    raise AttributeError(f"stuckstep has no {name}")

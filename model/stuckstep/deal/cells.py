@@ -11,8 +11,8 @@ from functools import cache
 from typing import NamedTuple
 
 from stuckstep.deal.dates import from_serial
+from stuckstep.deal.layout import Column, nearest
 from stuckstep.deal.records import Place, Value
-from stuckstep.deal.schema import Column
 
 
 class Unreadable(NamedTuple):
@@ -87,7 +87,7 @@ def extra(raw: Raw) -> str | float | None:
     if isinstance(raw, str):
         text = legible(raw)
         return float(text) if _NUMBER.fullmatch(text) and _plain(text) else text
-    return _as_text(raw) if isinstance(raw, (bool, datetime.date)) else exact(raw)  # type: ignore[arg-type]
+    return as_text(raw) if isinstance(raw, (bool, datetime.date)) else exact(raw)  # type: ignore[arg-type]
 
 
 def _plain(text: str) -> bool:
@@ -183,8 +183,8 @@ def _percent_hint(column: Column, value: Value) -> str:
     return f" ({number_text(value)}% is written {number_text(exact(value / 100))})"
 
 
-def _as_text(raw: Raw) -> str:
-    """A spreadsheet's number, date or truth value where text is wanted."""
+def as_text(raw: Raw) -> str:
+    """Text, or a spreadsheet's number, date or truth value where text is wanted."""
     if isinstance(raw, bool):
         return str(raw).upper()
     if isinstance(raw, float):
@@ -195,11 +195,11 @@ def _as_text(raw: Raw) -> str:
 
 
 def _text(column: Column, raw: Raw) -> Value:
-    return _as_text(raw)
+    return as_text(raw)
 
 
 def _name(column: Column, raw: Raw) -> Value:
-    text = _as_text(raw)
+    text = as_text(raw)
     if "\n" in text or "\t" in text:
         raise CellError(f"{quoted(text)} holds a line break or tab")
     if bad := [mark for mark in ";:@" if mark in text]:
@@ -212,17 +212,17 @@ def _name(column: Column, raw: Raw) -> Value:
 
 
 def _choice(column: Column, raw: Raw) -> Value:
-    text = _as_text(raw)
+    text = as_text(raw)
     if text not in column.allowed:
-        raise CellError(f"{quoted(text)} is not a choice")
+        raise CellError(f"{quoted(text)} is no choice{nearest(text, column.allowed)}")
     return text
 
 
 def _names(column: Column, raw: Raw) -> Value:
     """A list with ; between names; words such as deal stand alone."""
-    names = tuple(part.strip() for part in _as_text(raw).split(";"))
+    names = tuple(part.strip() for part in as_text(raw).split(";"))
     if "" in names:
-        raise CellError(f"{quoted(_as_text(raw))} has an empty name between ;")
+        raise CellError(f"{quoted(as_text(raw))} has an empty name between ;")
     twice = [name for index, name in enumerate(names) if name in names[:index]]
     if twice:
         raise CellError(f"'{twice[0]}' stands in the list twice")
@@ -233,7 +233,7 @@ def _names(column: Column, raw: Raw) -> Value:
 
 
 def _places(column: Column, raw: Raw) -> Value:
-    return tuple(_place(part.strip()) for part in _as_text(raw).split(";"))
+    return tuple(_place(part.strip()) for part in as_text(raw).split(";"))
 
 
 def _place(text: str) -> Place:
@@ -248,7 +248,7 @@ def _number(column: Column, raw: Raw) -> Value:
         return raw
     if isinstance(raw, str) and _NUMBER.fullmatch(raw):
         return exact(float(raw))
-    text = _as_text(raw)
+    text = as_text(raw)
     if isinstance(raw, (bool, datetime.date)):
         raise CellError(f"{text} is not a number")
     share = text.removesuffix("%").strip()
@@ -276,7 +276,7 @@ def _date(column: Column, raw: Raw) -> Value:
         if not raw.is_integer() or not 61 <= raw <= 2_900_000:
             raise CellError(f"{number_text(raw)} is not a date")
         return from_serial(raw)
-    text = _as_text(raw)
+    text = as_text(raw)
     if not _DATE.fullmatch(text):
         raise CellError(f"{quoted(text)} is not a date")
     try:
@@ -286,7 +286,7 @@ def _date(column: Column, raw: Raw) -> Value:
 
 
 def _trigger(column: Column, raw: Raw) -> Value:
-    text = _as_text(raw)
+    text = as_text(raw)
     return _date(column, raw) if isinstance(raw, datetime.date) or _DATE.fullmatch(text) else text
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from stuckstep.deal import cells, crosschecks, schema
-from stuckstep.deal.crosschecks import NotJudged, Problem, View
+from stuckstep.deal import cells, crosschecks, layout
 from stuckstep.deal.records import Cell, Deal, Fault, Row
 from stuckstep.deal.scenarios import BASE, Index, Sheets, changed_cell, index, variants
+from stuckstep.deal.view import Check, NotJudged, Problem, View, listed
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,22 @@ def cross_faults(deal: Deal, spoilt: Spoilt) -> list[Fault]:
             sheets = Sheets((scenario,), shared)
             first = scenario == group.scenarios[0]
             found = _problems(sheets, spoilt, crosschecks.STRUCTURE) if first else {}
-            found |= _problems(sheets, spoilt, crosschecks.NUMBERS)
+            found |= _problems(sheets, spoilt, crosschecks.NUMBERS, changed_only=True)
             faults += [_scenario_fault(sheets, scenario, one) for one in found if _is_new(sheets, one, known)]
     return faults
 
 
 def _problems(
-    sheets: Sheets, spoilt: Spoilt, checks: Mapping[str, Iterable[Callable[[View, str], Iterator[Problem]]]]
+    sheets: Sheets, spoilt: Spoilt, checks: Mapping[str, Iterable[Check]], changed_only: bool = False
 ) -> dict[Problem, None]:
-    """What the checks find in every row they can judge."""
+    """What the checks find in every row they can judge (or only in those the scenario changes)."""
     view = View(sheets, spoilt.tables, spoilt.cells)
+    changed = {(cell.table, cell.row) for cell in sheets.index.changes.get(sheets.scenarios[0], {})}
     found: list[Problem] = []
     for table, functions in checks.items():
         for row in view.rows(table):
+            if changed_only and (table, row) not in changed:
+                continue
             for function in functions:
                 try:
                     found.extend(function(view, row))
@@ -62,7 +65,7 @@ def _is_new(sheets: Sheets, problem: Problem, known: Mapping[Problem, None]) -> 
 
 
 def _base_fault(shared: Index, problem: Problem) -> Fault:
-    cell = problem.cell
+    cell = problem.cell.plain
     row = shared.rows[cell.table].get(cell.row)
     column = cell.column if row else None
     return Fault(shared.deal.files[cell.table], row.number if row else None, column, problem.wrong, problem.allowed)
@@ -118,6 +121,6 @@ def _misfit(view: View, cell: Cell) -> tuple[str, str] | None:
     for table, name in parts:
         names = view.sheets.keys(table)
         if name not in names and table not in view.spoilt_tables:
-            wrong = f"'{name}' is not in {table}{schema.nearest(name, names)}"
-            return wrong, crosschecks.listed(names, (table,))
+            wrong = f"'{name}' is not in {table}{layout.nearest(name, names)}"
+            return wrong, listed(names, (table,))
     return None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
-from stuckstep.deal import cells, schema
+from stuckstep.deal import cells, layout
 from stuckstep.deal.records import Cell, Place, Value
-from stuckstep.deal.scenarios import Sheets
+from stuckstep.deal.view import Check, NotJudged, Problem, View, listed, said
 
 ONCE_BASES = ("usd", "usd_per_rack", "usd_per_gpu", "usd_per_mw")
 DAILY_BASES = ("usd_per_kw_month", "usd_per_mw_year", "usd_per_gpu_hour", "usd_per_mwh", "usd_per_year")
@@ -22,73 +21,7 @@ MADE_CLAIMS = {
 }
 
 
-class Problem(NamedTuple):
-    """What is wrong at a cell, whatever file it stands in."""
-
-    cell: Cell
-    wrong: str
-    allowed: str
-
-
-class NotJudged(Exception):  # noqa: N818 - it is no error, the check only stops
-    """A check needs a cell or table that had a fault of its own."""
-
-
-@dataclass(frozen=True)
-class View:
-    """The sheets of one scenario, without what had a fault when it was read."""
-
-    sheets: Sheets
-    spoilt_tables: set[str]
-    spoilt_cells: set[tuple[str, str, str]]
-
-    def rows(self, table: str) -> tuple[str, ...]:
-        """Rows of a table that can be judged, the steps that a scenario narrows (step@phase) too."""
-        if table in self.spoilt_tables:
-            return ()
-        narrowed = {cell.row: None for cell in sorted(self.sheets.index.narrowed)} if table == "steps" else {}
-        return (*self.sheets.keys(table), *narrowed)
-
-    def names(self, source: str) -> tuple[str, ...]:
-        """Names of a table, or of the claims (table.suffix) its rows make."""
-        table, dot, suffix = source.partition(".")
-        if table in self.spoilt_tables:
-            raise NotJudged
-        names = self.sheets.keys(table)
-        if suffix == "refund":
-            names = tuple(name for name in names if self.get(table, name, "refund_from"))
-        return tuple(f"{name}{dot}{suffix}" for name in names)
-
-    def get(self, table: str, row: str, column: str, phase: str | None = None) -> Value:
-        """What stands in a cell, defaults applied."""
-        cell = self.sheets.find(table, row, column, phase)
-        if {(cell.table, cell.plain.row, name) for name in (column, cell.column)} & self.spoilt_cells:
-            raise NotJudged
-        return self.sheets.cell(table, row, column, phase)
-
-    def places(self, table: str, row: str, column: str) -> tuple[Place, ...]:
-        """The places in a cell whose accounts are known."""
-        value = self.get(table, row, column)
-        places = value if isinstance(value, tuple) else ()
-        return tuple(place for place in places if isinstance(place, Place) and place.account in self.names("accounts"))
-
-    def rank(self, account: Value) -> int:
-        """Place of an account in the order of settlement."""
-        names = self.names("accounts")
-        if account not in names:
-            raise NotJudged
-        return names.index(str(account))
-
-
-def listed(names: Sequence[str], sources: Iterable[str], words: Iterable[str] = ()) -> str:
-    """What may be named, as a clause: the names themselves when they are few."""
-    named = [*names, *words]
-    if 0 < len(named) <= 12:
-        return f"{', '.join(named)} {'is' if len(named) == 1 else 'are'} allowed"
-    return f"a name from {' or '.join(sources)}{''.join(f' or {word}' for word in words)} is allowed"
-
-
-def reference_check(column: schema.Column) -> Callable[[View, str], Iterator[Problem]]:
+def reference_check(column: layout.Column) -> Check:
     """A check that every name in a column is known."""
     words = ("order", "billing") if column.type == "trigger" else column.words
 
@@ -100,9 +33,11 @@ def reference_check(column: schema.Column) -> Callable[[View, str], Iterator[Pro
         for name in given:
             if name in words or name in names:
                 continue
-            dated = " or a date" if column.type == "trigger" else ""
-            wrong = f"'{name}' is not in {' or '.join(column.sources)}{dated}{schema.nearest(name, (*names, *words))}"
-            allowed = listed(names, column.sources, (*words, "a date") if dated else words)
+            where = f"in {' or '.join(said(column.sources))}"
+            allowed = listed(names, column.sources, words)
+            if column.type == "trigger":
+                where, allowed = "order, billing, a step or a date", cells.allowed(column)
+            wrong = f"'{name}' is not {where}{layout.nearest(name, (*names, *words))}"
             yield Problem(Cell(column.table, row, column.column), wrong, allowed)
 
     return known_names
@@ -114,13 +49,13 @@ def _names_in(value: Value) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else ()
 
 
-def place_check(column: schema.Column) -> Callable[[View, str], Iterator[Problem]]:
+def place_check(column: layout.Column) -> Check:
     """A check that places stand in the order of the accounts table, each account once."""
 
     def places_in_order(view: View, row: str) -> Iterator[Problem]:
         accounts = [place.account for place in view.places(column.table, row, column.column)]
-        for first, second in zip(accounts, accounts[1:], strict=False):
-            if second in accounts[: accounts.index(first) + 1]:
+        for place, (first, second) in enumerate(pairwise(accounts), 1):
+            if second in accounts[:place]:
                 wrong = f"account {second} stands there twice"
             elif view.rank(second) < view.rank(first):
                 wrong = f"{second} stands after {first} but is settled before it"
@@ -162,7 +97,8 @@ def no_circle(view: View, step: str) -> Iterator[Problem]:
     names = view.sheets.keys("steps")
     if step != names[0]:
         return
-    for phase in (None, *view.sheets.keys("phases")):
+    narrowed = {cell.row.partition("@")[2] for cell in view.sheets.index.narrowed if cell.column == "after"}
+    for phase in (None, *sorted(narrowed)):
         after = {name: _names_in(_after(view, name, phase)) for name in names}
         while circle := _circle(after):
             cell = view.sheets.find("steps", circle[0], "after", phase)
@@ -207,7 +143,8 @@ def basis_of_kind(view: View, claim: str) -> Iterator[Problem]:
     kind, basis = view.get("claims", claim, "kind"), view.get("claims", claim, "basis")
     if kind == "residual" or basis is None:
         return
-    bases, what = (ONCE_BASES, "a once claim") if kind == "once" else (DAILY_BASES, "a recurring claim")
+    bases: tuple[str, ...] = ONCE_BASES if kind == "once" else DAILY_BASES
+    what = f"a {kind} claim"
     if view.get("claims", claim, "phase") == ("deal",):
         bases, what = (bases[:1] if kind == "once" else bases[-1:]), f"{what} of the whole deal"
     if basis not in bases:
@@ -220,7 +157,7 @@ def amount_given(view: View, claim: str) -> Iterator[Problem]:
     kind = view.get("claims", claim, "kind")
     for column in ("basis", "rate") if kind != "residual" else ():
         if view.get("claims", claim, column) is None:
-            schemed = schema.columns("claims")[column]
+            schemed = layout.columns("claims")[column]
             allowed = f"{cells.wanted(schemed)} is required"
             yield Problem(Cell("claims", claim, column), f"the cell is blank and the claim is {kind}", allowed)
 
@@ -315,10 +252,10 @@ def covered_here(view: View, support: str) -> Iterator[Problem]:
             yield Problem(cell, f"{name} is not placed in {account}", f"claims placed in {account} are allowed")
 
 
-def _references() -> dict[str, list[Callable[[View, str], Iterator[Problem]]]]:
+def _references() -> dict[str, list[Check]]:
     """The checks of names and places, by table, from the schema."""
-    found: dict[str, list[Callable[[View, str], Iterator[Problem]]]] = {}
-    for column in schema.schema():
+    found: dict[str, list[Check]] = {}
+    for column in layout.schema():
         if column.sources and column.type != "choice":
             found.setdefault(column.table, []).append(reference_check(column))
         if column.type == "places":
@@ -327,18 +264,19 @@ def _references() -> dict[str, list[Callable[[View, str], Iterator[Problem]]]]:
 
 
 # Checks of names, choices and blanks: one scenario of each structure stands for all.
-STRUCTURE: dict[str, list[Callable[[View, str], Iterator[Problem]]]] = _references()
-for _table, _checks in {
+STRUCTURE: dict[str, list[Check]] = _references()
+_AMONG_ROWS: dict[str, list[Check]] = {
     "deal": [start_of_quarter],
     "accounts": [own_name],
     "steps": [no_circle],
     "claims": [not_made, amount_given, basis_of_kind, residual_only, later_payee, lockup_paid],
     "facilities": [eligible_once, after_own_account],
     "supports": [covered_here],
-}.items():
+}
+for _table, _checks in _AMONG_ROWS.items():
     STRUCTURE.setdefault(_table, []).extend(_checks)
-# Checks of numbers, made in every scenario.
-NUMBERS: dict[str, list[Callable[[View, str], Iterator[Problem]]]] = {
+# Checks of numbers, made in every scenario; each reads no row but its own.
+NUMBERS: dict[str, list[Check]] = {
     "phases": [not_empty],
     "claims": [idle_columns],
     "facilities": [opening_within],

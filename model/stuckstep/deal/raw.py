@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stuckstep.deal import schema
+from stuckstep.deal import layout
 from stuckstep.deal.cells import Raw
 from stuckstep.deal.records import DealError, Fault
 
@@ -21,7 +21,7 @@ RawRow = tuple[int, Sequence[Raw]]
 class RawTable:
     """One table as it stands in its file: headings by position, rows of cells with their number, faults of the file.
 
-    serials: whether a bare number may be read as a date.
+    Without headings there is nothing to read, and a fault says why. serials: whether a bare number may be a date.
     """
 
     table: str
@@ -33,6 +33,7 @@ class RawTable:
 
 
 SHAPES = "a folder of .csv files or one .xlsx workbook is allowed"
+NO_HEADINGS = ("the first row holds no headings", "the names of the columns are required")
 _ESCAPED = re.compile(r"'+[=+\-@\t]")
 
 
@@ -52,13 +53,13 @@ def read_raw(path: Path) -> tuple[list[RawTable], list[Fault]]:
 def known(named: Iterable[tuple[str, str]], kind: str) -> tuple[list[tuple[str, str]], list[Fault]]:
     """Of (table name, file) pairs those of the schema, in its order, and a fault for each other one."""
     pairs = list(named)
-    allowed = f"the {kind} {', '.join(schema.tables())} are allowed"
+    allowed = f"the {kind} {', '.join(layout.tables())} are allowed"
     faults = [
-        Fault(file, None, None, f"there is no table '{name}'{schema.nearest(name, schema.tables())}", allowed)
+        Fault(file, None, None, f"there is no table '{name}'{layout.nearest(name, layout.tables())}", allowed)
         for name, file in pairs
-        if name not in schema.tables()
+        if name not in layout.tables()
     ]
-    return [pair for table in schema.tables() for pair in pairs if pair[0] == table], faults
+    return [pair for table in layout.tables() for pair in pairs if pair[0] == table], faults
 
 
 def _read_folder(folder: Path) -> tuple[list[RawTable], list[Fault]]:
@@ -82,20 +83,23 @@ def _read_csv(file: Path, table: str) -> RawTable:
         text = file.read_bytes().decode("utf-8-sig")
         records = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except UnicodeDecodeError as error:
-        return _spoilt(table, file.name, f"byte {error.start + 1} is not UTF-8 text", "UTF-8 text is allowed")
+        return spoilt(table, file.name, f"byte {error.start + 1} is not UTF-8 text", "UTF-8 text is allowed")
     except csv.Error as error:
-        return _spoilt(table, file.name, f"this is not CSV ({error})", 'CSV with commas and " quotes is allowed')
+        return spoilt(table, file.name, f"this is not CSV ({error})", 'CSV with commas and " quotes is allowed')
     except OSError as error:
-        return _spoilt(table, file.name, f"cannot be read ({error.strerror})", "a readable file is allowed")
+        return spoilt(table, file.name, f"cannot be read ({error.strerror})", "a readable file is allowed")
     headings = [heading.strip() for heading in records[0]] if records else []
+    if not any(headings):
+        return spoilt(table, file.name, *NO_HEADINGS)
     if len(headings) == 1 and (mark := re.search(r"[;\t|]", headings[0])):
         name = {";": "semicolons", "\t": "tabs", "|": "bars"}[mark[0]]
-        return _spoilt(table, file.name, f"the columns are separated by {name}", "commas are allowed")
+        return spoilt(table, file.name, f"the columns are separated by {name}", "commas are allowed")
     rows = [(number, [_unescaped(cell) for cell in record]) for number, record in enumerate(records[1:], 2)]
     return RawTable(table, file.name, headings, rows)
 
 
-def _spoilt(table: str, file: str, wrong: str, allowed: str) -> RawTable:
+def spoilt(table: str, file: str, wrong: str, allowed: str) -> RawTable:
+    """A table that cannot be read at all."""
     return RawTable(table, file, (), (), (Fault(file, None, None, wrong, allowed),))
 
 

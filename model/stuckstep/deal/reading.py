@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 
-from stuckstep.deal import cells, schema
+from stuckstep.deal import cells, layout
 from stuckstep.deal.cells import CellError, Raw
 from stuckstep.deal.checking import Spoilt, cross_faults
 from stuckstep.deal.raw import RawTable, read_raw
@@ -21,7 +21,7 @@ def read(path: str | PathLike[str]) -> Deal:
     path = Path(path)
     raws, faults = read_raw(path)
     spoilt = Spoilt(set(), set())
-    tables: dict[str, tuple[Row, ...]] = dict.fromkeys(schema.tables(), ())
+    tables: dict[str, tuple[Row, ...]] = dict.fromkeys(layout.tables(), ())
     for raw in raws:
         rows, found = _read_table(raw, spoilt)
         tables[raw.table] = tuple(rows)
@@ -51,17 +51,17 @@ def digest(tables: Mapping[str, tuple[Row, ...]]) -> str:
 
 def _content(table: str, row: Row) -> list[tuple[str, str]]:
     """The cells of a row that are not blank, as (column, text), in the order of the schema."""
-    own = [(name, cells.to_text(row.cells[name])) for name in schema.headings(table) if row.cells[name] is not None]
-    return own + [(name, cells.to_text(row.extras[name])) for name in schema.EXTRAS if name in row.extras]
+    own = [(name, cells.to_text(row.cells[name])) for name in layout.headings(table) if row.cells[name] is not None]
+    return own + [(name, cells.to_text(row.extras[name])) for name in layout.EXTRAS if name in row.extras]
 
 
 def in_order(faults: Iterable[Fault], deal: Deal) -> list[Fault]:
     """Faults without repeats, in the order of tables, rows and columns."""
-    order = {deal.files.get(table, table): place for place, table in enumerate(schema.tables())}
+    order = {deal.files.get(table, table): place for place, table in enumerate(layout.tables())}
 
     def place(fault: Fault) -> tuple[int, int, int]:
         table = order.get(fault.file, -1)
-        headings = (*schema.headings(schema.tables()[table]), *schema.EXTRAS) if table >= 0 else ()
+        headings = (*layout.headings(layout.tables()[table]), *layout.EXTRAS) if table >= 0 else ()
         return table, fault.row or 0, headings.index(fault.column) if fault.column in headings else -1
 
     return sorted(dict.fromkeys(faults), key=place)
@@ -72,16 +72,16 @@ def _missing(
 ) -> list[Fault]:
     """Tables that every deal needs and that are absent or empty; items of the table deal that are."""
     faults = []
-    for table in schema.REQUIRED:
+    for table in layout.REQUIRED:
         if table not in files:
-            needed = f"the tables {', '.join(schema.REQUIRED)} are required"
+            needed = f"the tables {', '.join(layout.REQUIRED)} are required"
             faults.append(Fault(str(path), None, None, f"the table {table} is missing", needed))
             spoilt.tables.add(table)
         elif not tables[table] and table not in spoilt.tables:
             faults.append(Fault(files[table], None, None, "the table has no rows", "one row or more is required"))
             spoilt.tables.add(table)
     given = {row.cells["item"] for row in tables["deal"]}
-    for item in schema.columns("deal").values() if "deal" not in spoilt.tables else ():
+    for item in layout.columns("deal").values() if "deal" not in spoilt.tables else ():
         if item.default == "" and item.column not in given:
             faults.append(Fault(files["deal"], None, None, f"the item {item.column} is missing", cells.allowed(item)))
             spoilt.cells.add(("deal", item.column, "value"))
@@ -90,10 +90,8 @@ def _missing(
 
 def _read_table(raw: RawTable, spoilt: Spoilt) -> tuple[list[Row], list[Fault]]:
     """The typed rows of a table and its faults; what cannot be judged further is noted in spoilt."""
-    faults = [*raw.faults]
-    if not raw.faults:
-        faults += _heading_faults(raw)
-    if raw.faults or schema.key(raw.table) not in raw.headings:
+    faults = [*raw.faults, *(_heading_faults(raw) if raw.headings else ())]
+    if layout.key(raw.table) not in raw.headings:
         spoilt.tables.add(raw.table)
         return [], faults
     rows: list[Row] = []
@@ -113,17 +111,17 @@ def _is_blank(raw: Raw) -> bool:
 
 def _heading_faults(raw: RawTable) -> list[Fault]:
     """Headings that are unknown, stand twice, or are missing though the column is required."""
-    known = (*schema.headings(raw.table), *schema.EXTRAS)
+    known = (*layout.headings(raw.table), *layout.EXTRAS)
     allowed = f"the columns {', '.join(known)} are allowed"
     faults = []
     for position, heading in enumerate(raw.headings):
         if heading and heading in raw.headings[:position]:
             faults.append(Fault(raw.file, 1, heading, "the column stands there twice", "each column once is allowed"))
         elif heading and heading not in known:
-            wrong = f"there is no column '{heading}'{schema.nearest(heading, known)}"
+            wrong = f"there is no column '{heading}'{layout.nearest(heading, known)}"
             faults.append(Fault(raw.file, 1, None, wrong, allowed))
-    for heading in schema.headings(raw.table):
-        required = raw.table == "deal" or schema.columns(raw.table)[heading].default == ""
+    for heading in layout.headings(raw.table):
+        required = raw.table == "deal" or layout.columns(raw.table)[heading].default == ""
         if required and heading not in raw.headings:
             faults.append(Fault(raw.file, 1, None, f"the column {heading} is missing", "the column is required"))
     return faults
@@ -145,12 +143,12 @@ def _read_row(raw: RawTable, number: int, record: Iterable[Raw], spoilt: Spoilt)
     elif raw.table == "scenarios":
         values = _read_change(raw, number, found, spoilt, faults)
     else:
-        name = _name_of(found.get(schema.key(raw.table)))
-        columns = schema.columns(raw.table).values()
+        name = _name_of(found.get(layout.key(raw.table)))
+        columns = layout.columns(raw.table).values()
         values = {column.column: _cell(raw, number, column, found, name, spoilt, faults) for column in columns}
-        values[schema.key(raw.table)] = values[schema.key(raw.table)] or name
-    extras = {name: value for name in schema.EXTRAS if (value := _extra(raw, number, name, found, faults)) is not None}
-    return (Row(number, values, extras) if values and values[schema.key(raw.table)] else None), faults
+        values[layout.key(raw.table)] = values[layout.key(raw.table)] or name
+    extras = {name: value for name in layout.EXTRAS if (value := _extra(raw, number, name, found, faults)) is not None}
+    return (Row(number, values, extras) if values and values[layout.key(raw.table)] else None), faults
 
 
 def _name_of(raw: Raw) -> str | None:
@@ -159,13 +157,13 @@ def _name_of(raw: Raw) -> str | None:
         raw = cells.clean(raw)
     except CellError:
         return None
-    return None if raw is None else unicodedata.normalize("NFC", str(raw))
+    return None if raw is None else cells.as_text(raw)
 
 
 def _cell(
     raw: RawTable,
     number: int,
-    column: schema.Column,
+    column: layout.Column,
     found: Mapping[str, Raw],
     row: str | None,
     spoilt: Spoilt,
@@ -189,10 +187,10 @@ def _read_item(
 ) -> dict[str, Value]:
     """The two cells of a row of the table deal; nothing when there is no such item."""
     item = _name_of(found.get("item"))
-    column = schema.columns("deal").get(item or "")
+    column = layout.columns("deal").get(item or "")
     if column is None:
-        items = tuple(schema.columns("deal"))
-        wrong = f"there is no item '{item}'{schema.nearest(item, items)}" if item else "the cell is blank"
+        items = tuple(layout.columns("deal"))
+        wrong = f"there is no item '{item}'{layout.nearest(item, items)}" if item else "the cell is blank"
         faults.append(Fault(raw.file, number, "item", wrong, f"the items {', '.join(items)} are allowed"))
         return {}
     return {"item": item, "value": _cell(raw, number, column, found, item, spoilt, faults, "value")}
@@ -202,7 +200,7 @@ def _read_change(
     raw: RawTable, number: int, found: Mapping[str, Raw], spoilt: Spoilt, faults: list[Fault]
 ) -> dict[str, Value]:
     """The five cells of a row of the table scenarios; the value is typed as the cell it names. Nothing when bad."""
-    columns = dict(schema.columns("scenarios"))
+    columns = dict(layout.columns("scenarios"))
     value = columns.pop("value")
     before = len(faults)
     of_deal = _name_of(found.get("table")) == "deal"
@@ -217,22 +215,22 @@ def _read_change(
     return {} if len(faults) > before else {**values, value.column: typed}
 
 
-def _target(raw: RawTable, number: int, values: Mapping[str, Value], faults: list[Fault]) -> schema.Column | None:
+def _target(raw: RawTable, number: int, values: Mapping[str, Value], faults: list[Fault]) -> layout.Column | None:
     """The column that a scenario's row changes; a fault and None when there is no such column or it is fixed."""
     table, row, heading = (cells.to_text(values[name]) for name in ("table", "row", "column"))
     if table == "deal":
-        names, name, where = tuple(schema.columns("deal")), row, "row"
+        names, name, where = tuple(layout.columns("deal")), row, "row"
         if heading not in ("", "value"):
             faults.append(Fault(raw.file, number, "column", f"'{heading}' is not a column", "value is allowed"))
             return None
     else:
-        names, name, where = schema.headings(table)[1:], heading, "column"
-    if name in names and not (table == "deal" and name in schema.FIXED_ITEMS):
-        return schema.columns(table)[name]
-    fixed = name in names or name in schema.headings(table)
+        names, name, where = layout.headings(table)[1:], heading, "column"
+    if name in names and not (table == "deal" and name in layout.FIXED_ITEMS):
+        return layout.columns(table)[name]
+    fixed = name in names or name in layout.headings(table)
     wrong = f"'{name}' of {table} is the same in every scenario" if fixed else f"'{name}' is not in {table}"
-    free = [other for other in names if not (table == "deal" and other in schema.FIXED_ITEMS)]
-    wrong += "" if fixed else schema.nearest(name, free)
+    free = [other for other in names if not (table == "deal" and other in layout.FIXED_ITEMS)]
+    wrong += "" if fixed else layout.nearest(name, free)
     faults.append(Fault(raw.file, number, where, wrong, f"{', '.join(free)} are allowed"))
     return None
 
@@ -254,9 +252,9 @@ def _double_keys(raw: RawTable, rows: Iterable[Row]) -> list[Fault]:
     seen: dict[str, int] = {}
     faults = []
     for row in rows:
-        name = str(row.cells[schema.key(raw.table)])
+        name = str(row.cells[layout.key(raw.table)])
         first = seen.setdefault(unicodedata.normalize("NFKC", name).casefold(), row.number)
         if first != row.number:
             wrong = f"'{name}' stands in row {first} already"
-            faults.append(Fault(raw.file, row.number, schema.key(raw.table), wrong, "each name once is allowed"))
+            faults.append(Fault(raw.file, row.number, layout.key(raw.table), wrong, "each name once is allowed"))
     return faults

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stuckstep.deal import cells, schema
+from stuckstep.deal import cells, layout
 from stuckstep.deal.dates import serial
 from stuckstep.deal.records import Cell, Deal, DealError, Fault, Row, Value
 
@@ -36,7 +36,7 @@ class Held(NamedTuple):
     changed: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Index:
     """The rows and changes of a deal by name; one for all its Sheets."""
 
@@ -46,12 +46,12 @@ class Index:
     narrowed: frozenset[Cell]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sheets:
     """The sheets of one structure, with the values of the scenarios that share it."""
 
     scenarios: tuple[str, ...]
-    index: Index = field(repr=False, compare=False)
+    index: Index = field(repr=False)
 
     @property
     def deal(self) -> Deal:
@@ -60,7 +60,7 @@ class Sheets:
 
     def keys(self, table: str) -> tuple[str, ...]:
         """Names of a table's rows, in order; of the table deal: every item."""
-        return tuple(schema.columns(table)) if table == "deal" else tuple(self.index.rows[table])
+        return tuple(layout.columns(table)) if table == "deal" else tuple(self.index.rows[table])
 
     def cell(self, table: str, row: str, column: str, phase: str | None = None) -> Value:
         """What stands in a cell, its default applied. For structure: a number or date is the first scenario's."""
@@ -92,7 +92,7 @@ class Sheets:
         if not unit.startswith("currency"):
             return unit
         basis = self.cell(cell.table, cell.row, "basis") if unit.endswith("/basis") else "usd"
-        return f"{self.cell('deal', 'currency', 'value')}{_UNITS[str(basis)]}"
+        return f"{self.cell('deal', 'currency', 'value')}{_UNITS.get(str(basis), '')}"
 
     def source(self, cell: Cell, scenario: str) -> tuple[str, str]:
         """Where a cell stands in a scenario and what its row says its source is ('default' when it is blank)."""
@@ -111,15 +111,16 @@ class Sheets:
         change = changes.get(cell) or changes.get(plain)
         if change is not None:
             return Held(change.cells["value"], change, True)
-        row = self.index.rows[plain.table].get(plain.row)
+        rows = self.index.rows[cell.table]
+        row = rows.get(cell.row) or rows.get(plain.row)
         if row is None and cell.table != "deal":
-            raise KeyError(f"no row {plain.row} in {plain.table}")
+            raise KeyError(f"no row {cell.row} in {cell.table}")
         return Held(row.cells[plain.column] if row else None, row, False)
 
 
-def column_of(cell: Cell) -> schema.Column:
+def column_of(cell: Cell) -> layout.Column:
     """The schema of a cell."""
-    return schema.column_of(cell.table, cell.row, cell.column)
+    return layout.column_of(cell.table, cell.row, cell.column)
 
 
 def default_of(cell: Cell) -> float | None:
@@ -159,7 +160,7 @@ def variants(deal: Deal, only: Sequence[str] | None = None) -> list[Sheets]:
         file = deal.files.get("scenarios", "scenarios")
         allowed = f"one of {', '.join(names)} is allowed"
         raise DealError(
-            Fault(file, None, "scenario", f"there is no scenario '{name}'{schema.nearest(name, names)}", allowed)
+            Fault(file, None, "scenario", f"there is no scenario '{name}'{layout.nearest(name, names)}", allowed)
             for name in unknown
         )
     shared = index(deal)
@@ -173,10 +174,10 @@ def variants(deal: Deal, only: Sequence[str] | None = None) -> list[Sheets]:
 def index(deal: Deal) -> Index:
     """The rows and changes of a deal by name. Of rows with one name the first counts."""
     rows: dict[str, dict[str, Row]] = {}
-    for table in schema.tables():
+    for table in layout.tables():
         named = rows.setdefault(table, {})
         for row in deal.tables[table] if table != "scenarios" else ():
-            named.setdefault(cells.to_text(row.cells[schema.key(table)]), row)
+            named.setdefault(cells.to_text(row.cells[layout.key(table)]), row)
     changes: dict[str, dict[Cell, Row]] = {}
     for row in deal.tables["scenarios"]:
         changes.setdefault(cells.to_text(row.cells["scenario"]), {}).setdefault(changed_cell(row), row)

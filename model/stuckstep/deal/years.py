@@ -13,7 +13,7 @@ _DAYS = 365
 
 
 def listed_years(sheets: Sheets, table: str, row: str) -> int:
-    """Yearly prices a contract (over its full term) or a recurring claim (up to the horizon) can meet in any scenario."""
+    """Yearly prices a contract (over its term) or a recurring claim (up to the horizon) can meet in any scenario."""
     cell = Cell(table, row, "term_days")
     terms = [sheets.input(cell, scenario) for scenario in sheets.scenarios]
     by_term = [math.ceil(term / _DAYS) + 1 for term in terms if isinstance(term, float)]
@@ -26,7 +26,7 @@ def _years_to_horizon(sheets: Sheets, claim: str) -> int:
     """From the earliest day anything can begin to the end of the last period, seen from the days paid in advance."""
     net = sheets.value(Cell("claims", claim, "net_days")).min()
     days = periods(sheets.deal).next_first_day[-1] - _earliest(sheets) + max(0.0, -net)
-    return math.ceil(days / _DAYS) + 1
+    return math.ceil(float(days) / _DAYS) + 1
 
 
 def _earliest(sheets: Sheets) -> float:

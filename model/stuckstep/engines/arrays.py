@@ -175,7 +175,8 @@ class _Writer:
             case "ratio" | "whole" | "month":
                 return f"{node.operator}({', '.join(parts)})"
             case "add" | "subtract" | "multiply" | "divide":
-                return f"({parts[0]} {_SIGNS[node.operator]} {parts[1]})"
+                left = parts[0][1:-1] if node.parts[0].operator in _CHAINS[node.operator] else parts[0]
+                return f"({left} {_SIGNS[node.operator]} {parts[1]})"
         raise ValueError(f"the array reader cannot express {node.operator}")
 
     def _comparison(self, node: Node) -> str | None:
@@ -233,6 +234,11 @@ def _pick(position: Any, values: Any) -> Any:
 
 
 _SIGNS: Mapping[str, str] = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+# Long sums stand without a bracket for each term, which Python would not parse; the order stays left to right.
+_CHAINS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("add", "subtract"), ("add", "subtract")),
+    **dict.fromkeys(("multiply", "divide"), ("multiply", "divide")),
+}
 _FUNCTIONS: Mapping[str, Any] = {
     "where": np.where,
     "minimum": np.minimum,

@@ -16,12 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Side = list[tuple[Floats, bool]]  # the flows of one sign by day, and whether any lane has one that day
+Sides = list[Side]
 
 YEAR = 365.0
 GUESS = 0.1  # a spreadsheet starts XIRR here, so of several rates its user expects the nearest one
 LOWEST, HIGHEST = -36.0, float(np.log1p(1e9))  # log(1 + rate): from 2e-16 above -100% to 1e9; beyond means nothing
 DUST = 1e-12  # of a lane's largest flow: what adding and subtracting large amounts leaves behind
-NOISE = 8 * float(np.finfo(float).eps)  # of the gross present value: a net one below it is zero
+ROUNDING = float(np.finfo(float).eps)
+NOISE = 8 * ROUNDING  # of the gross present value: a net one below it is zero
 SAME = 1e-7  # two roots closer than this in log(1 + rate) are one that is touched, not crossed
 CHUNK = 8192  # lanes at a time: the working rows stay in the processor's cache
 TINY = float(np.finfo(float).tiny)
@@ -108,34 +112,43 @@ def _by_day(rows: Floats, days: Floats) -> tuple[Floats, Floats]:
 
 
 def _irr(rows: Floats, days: Floats) -> tuple[Floats, Ints]:
-    size = np.abs(rows)
-    largest = size.max(axis=0, initial=0.0)
-    finite = np.isfinite(largest)
-    flows = np.where((size > DUST * largest) & finite, rows, 0.0)
-    changes = _sign_changes(flows)
-    count = np.where(finite, np.where(largest > 0, ONE_SIGN, NO_FLOWS), NOT_FINITE)
-    root = np.full(largest.shape, np.nan)
-
-    once = changes == 1
-    root[once] = _only_root(flows if once.all() else flows[:, once], days)
+    largest = np.maximum(rows.max(axis=0, initial=0.0), -rows.min(axis=0, initial=0.0))
+    dust = largest * DUST  # nan or infinite where a flow is: then no flow is more
+    comes, goes = rows > dust, rows < -dust
+    once, often = _sign_changes(comes, goes)
+    count = np.where(np.isfinite(largest), np.where(largest > 0, ONE_SIGN, NO_FLOWS), NOT_FINITE)
     count[once] = 1
-    hard = np.flatnonzero((changes > 0) & np.isnan(root))
+    root = np.full(largest.shape, np.nan)
+    if np.count_nonzero(rows != 0) > np.count_nonzero(comes) + np.count_nonzero(goes):
+        rows = np.where(comes | goes, rows, 0.0)
+
+    lane = slice(None) if once.all() else np.flatnonzero(once)
+    root[lane] = _only_root(*_parts(rows[:, lane]), days)
+    hard = np.flatnonzero(often | (once & np.isnan(root)))
     if hard.size:
-        roots = _all_roots(flows[:, hard] / largest[hard], days / YEAR)
+        roots, changes = _all_roots(rows[:, hard] / largest[hard], days / YEAR)
         root[hard] = _nearest(roots)
         found = np.count_nonzero(~np.isnan(roots), axis=0)
         # roots and sign changes are both odd or both even: an odd one that was not found lies outside
-        count[hard] = np.where(found > 0, found, np.where(changes[hard] % 2, OUT_OF_RANGE, NO_ROOT))
+        count[hard] = np.where(found > 0, found, np.where(changes % 2, OUT_OF_RANGE, NO_ROOT))
     return np.expm1(root), count
 
 
-def _sign_changes(flows: Floats) -> Ints:
-    changes = np.zeros(flows.shape[1], dtype=np.int16)
-    before = np.zeros(flows.shape[1], dtype=np.int8)
-    for sign in (flows > 0).astype(np.int8) - (flows < 0):
-        changes += sign * before < 0
-        np.copyto(before, sign, where=sign != 0)
-    return changes.astype(np.int64)
+def _sign_changes(comes: Flags, goes: Flags) -> tuple[Flags, Flags]:
+    """Whether the flows of each lane change sign once, and whether they do so more often."""
+    came, went, forth, back = (np.zeros(comes.shape[1], dtype=bool) for _ in range(4))
+    for plus, minus in zip(comes, goes, strict=True):
+        forth |= plus & went
+        back |= minus & came
+        came |= plus
+        went |= minus
+    return forth ^ back, forth & back
+
+
+def _parts(flows: Floats) -> tuple[Floats, Floats]:
+    """What comes in and what goes out, both as positive amounts."""
+    into = np.maximum(flows, 0.0)
+    return into, into - flows
 
 
 def _nearest(roots: Floats) -> Floats:
@@ -149,32 +162,39 @@ def _nearest(roots: Floats) -> Floats:
 # x = 0 and a few of inverse quadratic interpolation settle it. A lane that does not settle is NaN and takes the ladder.
 
 
-def _only_root(flows: Floats, days: Floats) -> Floats:
-    into = np.maximum(flows, 0.0)
-    out = into - flows
+def _only_root(into: Floats, out: Floats, days: Floats) -> Floats:
+    sides = [list(zip(rows, (rows > 0).any(axis=1).tolist(), strict=True)) for rows in (into, out)]
     with np.errstate(all="ignore"):
-        balance, slope = _balance_at_zero(into, out, days)
+        balance, slope = _balance_at_zero(sides, days)
         settled = np.where(balance == 0, 0.0, np.nan)
-        x, point, oldest, inverse = np.zeros_like(balance), -balance / slope, balance, 1.0 / slope
+        before, x, point = 0.0 * balance, 0.0 * balance, -balance / slope
+        earlier, inverse = balance, 1.0 / slope
         for _ in range(8):
-            here = _balance(into, out, days, point)
+            here = _balance(sides, days, point)
             nearer = (point - x) / (here - balance)
-            bend = (nearer - inverse) / (here - oldest)
-            after = np.where(np.abs(here) < NOISE / 8, point, point - here * nearer + here * balance * bend)
-            good = (np.abs(after - point) < 1e-10) & (np.abs(here) < 1e-6) & (np.abs(after) < 3)
-            settled = np.where(np.isnan(settled) & good, after, settled)
+            bend = (nearer - inverse) / (here - earlier)
+            after = np.where(np.abs(here) < ROUNDING, point, point - here * nearer + here * balance * bend)
+            settled = np.where(np.isnan(settled) & _settles(before, point, after, here), after, settled)
             if not np.isnan(settled).any():
                 break
-            x, point, oldest, balance, inverse = point, after, balance, here, nearer
+            before, x, point = x, point, after
+            earlier, balance, inverse = balance, here, nearer
     return settled
 
 
-def _balance_at_zero(into: Floats, out: Floats, days: Floats) -> tuple[Floats, Floats]:
+def _settles(before: Floats, point: Floats, after: Floats, here: Floats) -> Flags:
+    """Whether `after` is the root: the next step would be near step**2 / distance, as the order of convergence is cubic
+    in the three errors before it."""
+    step = after - point
+    return (step * step <= 1e-16 * np.abs(after - before)) & (np.abs(here) < 1e-6) & (np.abs(after) < 3)
+
+
+def _balance_at_zero(sides: Sides, days: Floats) -> tuple[Floats, Floats]:
     """log(in) - log(out) at rate zero and its slope: the difference of the two mean dates, in years."""
     sums = []
-    for rows in (into, out):
-        total, dated = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
-        for row, day, there in zip(rows, days, rows.any(axis=1), strict=True):
+    for rows in sides:
+        total, dated = np.zeros_like(rows[0][0]), np.zeros_like(rows[0][0])
+        for (row, there), day in zip(rows, days, strict=True):
             if there:
                 total += row
                 dated += row * (day / YEAR)
@@ -183,22 +203,22 @@ def _balance_at_zero(into: Floats, out: Floats, days: Floats) -> tuple[Floats, F
     return np.log(received / spent), early - late
 
 
-def _balance(into: Floats, out: Floats, days: Floats, x: Floats) -> Floats:
-    steps = np.diff(days)
+def _balance(sides: Sides, days: Floats, x: Floats) -> Floats:
+    steps = np.diff(days).tolist()
     factors = {step: np.exp(x * (-step / YEAR)) for step in set(steps)}
     growth = [factors[step] for step in steps]
-    return np.log(_worth_first_day(into, growth) / _worth_first_day(out, growth))
+    received, spent = (_worth_first_day(rows, growth) for rows in sides)
+    return np.log(received / spent)
 
 
-def _worth_first_day(rows: Floats, growth: list[Floats]) -> Floats:
+def _worth_first_day(rows: Side, growth: list[Floats]) -> Floats:
     """Present value on the first day, by Horner's rule from the last."""
-    total = rows[-1].copy()
-    there = rows.any(axis=1)  # a row of zeros changes nothing, so leaving it out depends on no other lane
-    begun = there[-1]
-    for row, factor, adds in zip(rows[-2::-1], growth[::-1], there[-2::-1], strict=True):
+    row, begun = rows[-1]
+    total = row.copy()
+    for (row, there), factor in zip(rows[-2::-1], growth[::-1], strict=True):
         if begun:
             total *= factor
-        if adds:
+        if there:  # a row of zeros changes nothing, so leaving it out depends on no other lane
             total += row
             begun = True
     return total
@@ -210,34 +230,37 @@ def _worth_first_day(rows: Floats, growth: list[Floats]) -> Floats:
 # all of them, however close; no grid has to be fine enough.
 
 
-def _all_roots(flows: Floats, years: Floats) -> Floats:
+def _all_roots(flows: Floats, years: Floats) -> tuple[Floats, Ints]:
     """Every root in LOWEST..HIGHEST of lanes with a change of sign, ascending, (root, lane); NaN fills up."""
     cuts, changes = _cuts(flows, years)
     ends = _ends(flows, years)
-    lanes = flows.shape[1]
-    roots = np.full((0, lanes), np.nan)
+    roots = np.full((1, flows.shape[1]), np.nan)
     for rung in range(len(cuts) - 1, -1, -1):
         lane = np.flatnonzero(changes > rung)
         weights = _rung(flows[:, lane], years, cuts[:rung, lane])
-        found = _roots_between(weights, years, ends[:, lane], roots[:, lane])
-        roots = np.full((len(found), lanes), np.nan)
-        roots[:, lane] = found
+        quick = np.full(lane.shape, np.nan)
+        single = changes[lane] == rung + 1
+        quick[single] = _only_root(*_parts(weights[:, single]), years * YEAR)
+        rest = np.isnan(quick)
+        found = _roots_between(weights[:, rest], years, ends[:, lane[rest]], roots[:, lane[rest]])
+        roots = np.full((max(len(found), 1), flows.shape[1]), np.nan)
+        roots[: len(found), lane[rest]] = found
+        roots[0, lane[~rest]] = quick[~rest]
     apart = np.diff(roots, axis=0, prepend=-np.inf) > SAME
-    return np.where(apart, roots, np.nan)
+    return np.where(apart, roots, np.nan), changes
 
 
 def _cuts(flows: Floats, years: Floats) -> tuple[Floats, Ints]:
     """For each lane the times between which its flows change sign, (change, lane), and how often they do."""
-    changes = _sign_changes(flows)
-    cuts = np.zeros((changes.max(initial=0), flows.shape[1]))
-    seen = np.zeros(flows.shape[1], dtype=np.int64)
+    cuts = np.zeros((max(len(years) - 1, 1), flows.shape[1]))
+    changes = np.zeros(flows.shape[1], dtype=np.int64)
     before, when = np.zeros(flows.shape[1]), np.zeros(flows.shape[1])
     for sign, year in zip(np.sign(flows), years, strict=True):
         lane = np.flatnonzero(sign * before < 0)
-        cuts[seen[lane], lane] = (when[lane] + year) / 2
-        seen[lane] += 1
+        cuts[changes[lane], lane] = (when[lane] + year) / 2
+        changes[lane] += 1
         before, when = np.where(sign == 0, before, sign), np.where(sign == 0, when, year)
-    return cuts, changes
+    return cuts[: changes.max(initial=0)], changes
 
 
 def _ends(flows: Floats, years: Floats) -> Floats:
@@ -272,32 +295,29 @@ def _roots_between(flows: Floats, years: Floats, ends: Floats, extremes: Floats)
     return roots[~np.isnan(roots).all(axis=1)]
 
 
-def _side(flows: Floats, years: Floats, ends: Floats, x: Floats) -> Floats:
-    """The sign of the npv at x, (lane,): 0 where it drowns in the rounding of its parts."""
-    received, spent, _ = _sums(flows, years, ends, x)
-    net = received - spent
-    return np.where(np.abs(net) <= NOISE * (received + spent), 0.0, np.sign(net))
-
-
 def _solve(flows: Floats, years: Floats, ends: Floats, low: Floats, high: Floats, side: Floats) -> Floats:
     """The one root of each lane between low, where the npv has the sign `side`, and high, where it has the other.
 
-    Newton's method on log(in) - log(out); a step that leaves the bracket or does not halve the one before is replaced
-    by the middle of the bracket.
+    Newton's method on log(in) - log(out), from near the guess; a step that leaves the bracket or does not halve the
+    one before is replaced by the middle of the bracket.
     """
     root = np.full(low.shape, np.nan)
     lane = np.arange(low.size)
-    x, width = (low + high) / 2, high - low
+    width = high - low
+    inside = np.minimum(width / 2, 0.25)
+    x = np.clip(np.log1p(GUESS), low + inside, high - inside)
     while lane.size:
-        received, spent, slope = _sums(flows, years, ends, x)
-        balance = np.log(np.maximum(received, TINY)) - np.log(np.maximum(spent, TINY))
-        above = np.sign(received - spent) == side
+        into, out = _worths(flows, years, ends, x)
+        received, spent = np.maximum(_total(into), TINY), np.maximum(_total(out), TINY)
+        balance = np.log(received) - np.log(spent)
+        slope = _total(out * years[:, None]) / spent - _total(into * years[:, None]) / received
+        above = np.sign(balance) == side
         low, high = np.where(above, x, low), np.where(above, high, x)
         newton = x - balance / np.where(slope == 0, np.inf, slope)
         wild = (newton <= low) | (newton >= high) | (np.abs(newton - x) > width / 2) | (slope == 0)
         after = np.where(wild, (low + high) / 2, newton)
         width = np.abs(after - x)
-        done = (width <= NOISE / 16 * (1 + np.abs(x))) | (np.abs(balance) <= NOISE / 8)
+        done = (width <= 2 * ROUNDING * (1 + np.abs(x))) | (np.abs(balance) <= 4 * ROUNDING)
         root[lane[done]] = np.where(wild, x, after)[done]
         go = ~done
         lane, flows, ends = lane[go], flows[:, go], ends[:, go]
@@ -305,20 +325,27 @@ def _solve(flows: Floats, years: Floats, ends: Floats, low: Floats, high: Floats
     return root
 
 
-def _sums(flows: Floats, years: Floats, ends: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
-    """Present value of what comes in and of what goes out at x, and the slope of log(in) - log(out), each (lane,).
+def _side(flows: Floats, years: Floats, ends: Floats, x: Floats) -> Floats:
+    """The sign of the npv at x, (lane,): 0 where it drowns in the rounding of its parts."""
+    received, spent = (_total(rows) for rows in _worths(flows, years, ends, x))
+    net = received - spent
+    return np.where(np.abs(net) <= NOISE * (received + spent), 0.0, np.sign(net))
 
-    Both are taken at the lane's first day for x >= 0 and at its last for x < 0: no factor exceeds 1, none overflows.
+
+def _worths(flows: Floats, years: Floats, ends: Floats, x: Floats) -> tuple[Floats, Floats]:
+    """What comes in and what goes out at the rate x, (period, lane), as positive amounts of one day.
+
+    That is the lane's first day for x >= 0 and its last for x < 0: no factor exceeds 1, none overflows.
     """
     day = np.where(x >= 0, ends[0], ends[1])
-    received, spent, late, early = (np.zeros_like(x) for _ in range(4))
-    for row, year in zip(flows, years, strict=True):
-        worth = row * np.exp(np.minimum(x * (day - year), 0.0))
-        into = np.maximum(worth, 0.0)
-        out = into - worth
-        received += into
-        spent += out
-        late += year * into
-        early += year * out
-    slope = early / np.maximum(spent, TINY) - late / np.maximum(received, TINY)
-    return received, spent, slope
+    worth = flows * np.exp(np.minimum(x * (day - years[:, None]), 0.0))
+    into = np.maximum(worth, 0.0)
+    return into, into - worth
+
+
+def _total(rows: Floats) -> Floats:
+    """The sum over the periods, one after the other: numpy's own sum takes another order for a lane alone."""
+    total = np.zeros(rows.shape[1])
+    for row in rows:
+        total += row
+    return total

@@ -9,12 +9,12 @@ from .constants import constant
 from .contracts import billed_phases
 from .expression import FIRST_DAY, ONE, ZERO, Node, choose, last, most, ratio, total, upto
 from .facilities import BEFORE_DRAW, add_draw, is_open
-from .inputs import amount, is_blank
+from .inputs import amount, is_blank, listed
 from .lines import Lines, name_of
 
 
 class Settlement:
-    """What the waterfall carries from account to account within a period: what is open of each claim, and who paid what."""
+    """What the waterfall carries from account to account in a period: what is open of each claim, and what was paid."""
 
     def __init__(self, claims: tuple[Claim, ...]) -> None:
         self.claims = {claim.name: claim for claim in claims}
@@ -116,11 +116,11 @@ def _pay(lines: Lines, payer: tuple[str, str], item: str, claim: str, settlement
 
 def _covered(sheets: Sheets, support: str, account: str, settlement: Settlement) -> list[tuple[int, list[str]]]:
     """The claims a support covers here, by rank; without a list, those whose first place is this account."""
-    listed = sheets.cell("supports", support, "covers")
+    covers = listed(sheets, "supports", support, "covers")
     names = (
         [claim.name for claim in settlement.claims.values() if claim.places and claim.places[0].account == account]
-        if listed is None
-        else [str(name) for name in listed]
+        if covers is None
+        else list(covers)
     )
     ranks = settlement.ranks(account, residual=False)
     return [(rank, [n for n in members if n in names]) for rank, members in ranks if any(n in names for n in members)]
@@ -166,7 +166,7 @@ def _add_supports(lines: Lines, sheets: Sheets, account: str, settlement: Settle
 
 
 def _add_residuals(lines: Lines, sheets: Sheets, account: str, settlement: Settlement, cash: Node) -> Node:
-    """(5) A residual takes the cash above the minimum once it has started and nothing of its lock-up was left unpaid."""
+    """(5) A residual takes the cash above the minimum once it has started and its lock-up was paid in full."""
     for rank, names in settlement.ranks(account, residual=True):
         for name in names:
             locked = [lines.at("claims", claim, "unpaid before") for claim in lockup(sheets, name, settlement.claims)]
@@ -188,10 +188,10 @@ def _add_residuals(lines: Lines, sheets: Sheets, account: str, settlement: Settl
 
 
 def lockup(sheets: Sheets, residual: str, claims: Mapping[str, Claim]) -> list[str]:
-    """The claims that must have been paid in full: those listed; else all for a party's residual, none for an account's."""
-    listed = sheets.cell("claims", residual, "lockup")
-    if listed is not None:
-        return [str(name) for name in listed if name != "none"]
+    """The claims that must have been paid in full: those listed; else all for a party, none for an account."""
+    named = listed(sheets, "claims", residual, "lockup")
+    if named is not None:
+        return [name for name in named if name != "none"]
     if claims[residual].payee in sheets.keys("accounts"):
         return []
     return [claim.name for claim in claims.values() if claim.kind != "residual"]

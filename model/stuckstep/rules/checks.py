@@ -14,11 +14,11 @@ from .lines import Lines
 from .schedule import predecessors
 
 LAWS = {
-    "accounts": "cash in each account reconciles: opening and all that comes in, less all that is paid, is the closing cash",
+    "accounts": "cash in each account reconciles: opening and what comes in, less what is paid, is the closing cash",
     "paid": "what is paid of a claim is neither below zero nor above what is claimed",
     "ranks": "in each account its cash pays no junior claim while a senior one placed there is short",
     "balances": "the balance of each facility lies between zero and its commitment",
-    "sources and uses": "opening cash, collections, prepayments, draws and supports are paid to parties or still in cash",
+    "sources and uses": "opening cash and all that is put in has been paid to parties or is still in cash",
     "unpaid": "unpaid before, late and due, less what is paid, is what stays unpaid",
     "prepayments": "what a customer prepaid is credited to it or owed back",
     "steps": "no step ends before its predecessors",
@@ -67,12 +67,16 @@ def _account_error(lines: Lines, sheets: Sheets, account: str, settlement: Settl
     cash_in += [lines.at("facilities", facility, "draw") for facility in drawn]
     ranks = settlement.ranks(account, residual=False) + settlement.ranks(account, residual=True)
     cash_out = total(lines.at("accounts", account, f"{rank} {name} paid") for rank, names in ranks for name in names)
-    return absolute(total(cash_in) - cash_out - lines.at("accounts", account, "closing"))
+    error = absolute(total(cash_in) - cash_out - lines.at("accounts", account, "closing"))
+    return lines.add("checks", account, "cash error", "money", f"cash of {account} that does not reconcile", error)
 
 
 def _paid_error(lines: Lines, claim: str) -> Node:
     paid, claimed = lines.at("claims", claim, "paid"), lines.at("claims", claim, "claimed")
-    return most(ZERO, ZERO - paid, paid - claimed)
+    error = most(ZERO, ZERO - paid, paid - claimed)
+    return lines.add(
+        "checks", claim, "paid error", "money", f"what is paid of {claim} below zero or above its claim", error
+    )
 
 
 def _rank_error(lines: Lines, account: str, settlement: Settlement) -> Node:
@@ -80,20 +84,27 @@ def _rank_error(lines: Lines, account: str, settlement: Settlement) -> Node:
     for rank, names in settlement.ranks(account, residual=False):
         paid = total(lines.at("accounts", account, f"{rank} {name} paid") for name in names)
         if short is not ZERO:
-            errors.append(least(short, paid))
+            errors.append(_say_jumped(lines, account, rank, least(short, paid)))
         here = total(lines.at("accounts", account, f"{rank} {name} open") for name in names)
         says = f"what {account} leaves open up to rank {rank}"
         short = lines.add("checks", account, f"{rank} short", "money", says, here if short is ZERO else short + here)
     for rank, names in settlement.ranks(account, residual=True):
         paid = total(lines.at("accounts", account, f"{rank} {name} paid") for name in names)
         if short is not ZERO:
-            errors.append(least(short, paid))
+            errors.append(_say_jumped(lines, account, rank, least(short, paid)))
     return total(errors)
+
+
+def _say_jumped(lines: Lines, account: str, rank: int, error: Node) -> Node:
+    says = f"what {account} pays at rank {rank} while a senior claim is short"
+    return lines.add("checks", account, f"{rank} jumped", "money", says, error)
 
 
 def _balance_error(lines: Lines, sheets: Sheets, facility: str) -> Node:
     balance = lines.at("facilities", facility, "balance")
-    return most(ZERO, ZERO - balance, balance - amount(sheets, "facilities", facility, "commitment"))
+    error = most(ZERO, ZERO - balance, balance - amount(sheets, "facilities", facility, "commitment"))
+    says = f"balance of {facility} below zero or above its commitment"
+    return lines.add("checks", facility, "balance error", "money", says, error)
 
 
 def _sources_and_uses_error(lines: Lines, sheets: Sheets) -> Node:
@@ -106,7 +117,9 @@ def _sources_and_uses_error(lines: Lines, sheets: Sheets) -> Node:
 
 def _unpaid_error(lines: Lines, claim: str) -> Node:
     before, late, due = (lines.at("claims", claim, item) for item in ("unpaid before", "late", "due"))
-    return absolute(before + late + due - lines.at("claims", claim, "paid") - lines.at("claims", claim, "unpaid"))
+    error = before + late + due - lines.at("claims", claim, "paid") - lines.at("claims", claim, "unpaid")
+    says = f"what of {claim} is neither paid nor unpaid"
+    return lines.add("checks", claim, "unpaid error", "money", says, absolute(error))
 
 
 def _prepayment_errors(lines: Lines, sheets: Sheets) -> Iterable[Node]:
@@ -146,23 +159,37 @@ def _add_alerts(lines: Lines, sheets: Sheets, claims: list[Claim]) -> None:
 
 
 def _past_horizon(lines: Lines, sheets: Sheets) -> Iterable[Node]:
-    """One for each claim and contract, in each of its phases, that starts and ends after the horizon."""
-    never = constant(lines, "never")
+    """For each claim and contract, the phases in which it starts and ends after the horizon."""
     for claim in sheets.keys("claims"):
-        kind = sheets.cell("claims", claim, "kind")
-        for phase in claim_phases(sheets, claim) if kind != "residual" else ():
-            if kind == "once":
-                date = lines.at("claims", claim, "due date", phase)
-                yield upto(HORIZON, date) * below(date, never)
-            elif is_blank(sheets, "claims", claim, "term_days"):
-                yield below(lines.at("claims", claim, "begins", phase), HORIZON)
-            else:
-                end = lines.at("claims", claim, "end", phase) + amount(sheets, "claims", claim, "net_days")
-                yield below(HORIZON, end) * below(lines.at("claims", claim, "begins", phase), never)
+        if sheets.cell("claims", claim, "kind") != "residual":
+            parts = [_claim_past_horizon(lines, sheets, claim, phase) for phase in claim_phases(sheets, claim)]
+            yield _say_past_horizon(lines, claim, "claimed", parts)
     for contract in sheets.keys("contracts"):
-        for phase in billed_phases(sheets, contract):
-            end = lines.at("contracts", contract, "end", phase) + amount(sheets, "contracts", contract, "net_days")
-            yield below(HORIZON, end) * below(lines.at("phases", phase, "billing"), never)
+        parts = [_contract_past_horizon(lines, sheets, contract, phase) for phase in billed_phases(sheets, contract)]
+        yield _say_past_horizon(lines, contract, "billed", parts)
+
+
+def _say_past_horizon(lines: Lines, row: str, done: str, parts: list[Node]) -> Node:
+    """A claim and a contract may share a name, so the line says which of the two it is about."""
+    says = f"phases in which {row} is {done} past the last period"
+    return lines.add("checks", row, f"{done} past horizon", "number", says, total(parts))
+
+
+def _claim_past_horizon(lines: Lines, sheets: Sheets, claim: str, phase: str) -> Node:
+    never = constant(lines, "never")
+    if sheets.cell("claims", claim, "kind") == "once":
+        date = lines.at("claims", claim, "due date", phase)
+        return upto(HORIZON, date) * below(date, never)
+    begins = lines.at("claims", claim, "begins", phase)
+    if is_blank(sheets, "claims", claim, "term_days"):
+        return below(begins, HORIZON)
+    end = lines.at("claims", claim, "end", phase) + amount(sheets, "claims", claim, "net_days")
+    return below(HORIZON, end) * below(begins, never)
+
+
+def _contract_past_horizon(lines: Lines, sheets: Sheets, contract: str, phase: str) -> Node:
+    end = lines.at("contracts", contract, "end", phase) + amount(sheets, "contracts", contract, "net_days")
+    return below(HORIZON, end) * below(lines.at("phases", phase, "billing"), constant(lines, "never"))
 
 
 def _never_used(lines: Lines, sheets: Sheets) -> Iterable[Node]:

@@ -7,13 +7,13 @@ from stuckstep.deal import Place, Sheets, listed_years
 from .constants import constant
 from .contracts import refund_due
 from .expression import DAYS, ZERO, Node, in_period, last, total
-from .inputs import DEAL, amount, is_blank, trigger
+from .inputs import DEAL, amount, is_blank, listed, places, trigger
 from .lines import Lines, name_of
 from .streams import add_accrual, add_yearly_prices, daily_quantity
 
 
 class Claim(NamedTuple):
-    """A claim of any origin: a row of the claims table, a facility's fee, interest or principal, a contract's refund."""
+    """A claim of any origin: a row of the claims table, or what a facility or a contract gives rise to."""
 
     name: str
     kind: str
@@ -26,27 +26,23 @@ def all_claims(sheets: Sheets) -> tuple[Claim, ...]:
     found = []
     for claim in sheets.keys("claims"):
         kind, payee = str(sheets.cell("claims", claim, "kind")), str(sheets.cell("claims", claim, "payee"))
-        found.append(Claim(claim, kind, payee, _places(sheets, "claims", claim, "paid_from")))
+        found.append(Claim(claim, kind, payee, places(sheets, "claims", claim, "paid_from")))
     for facility in sheets.keys("facilities"):
         lender = str(sheets.cell("facilities", facility, "lender"))
         for kind in ("fee", "interest", "principal"):
-            places = _places(sheets, "facilities", facility, f"{kind}_from")
-            found.append(Claim(f"{facility}.{kind}", kind, lender, places))
+            paid_from = places(sheets, "facilities", facility, f"{kind}_from")
+            found.append(Claim(f"{facility}.{kind}", kind, lender, paid_from))
     for contract in sheets.keys("contracts"):
         customer = str(sheets.cell("contracts", contract, "customer"))
-        places = _places(sheets, "contracts", contract, "refund_from")
-        found.append(Claim(f"{contract}.refund", "refund", customer, places))
+        paid_from = places(sheets, "contracts", contract, "refund_from")
+        found.append(Claim(f"{contract}.refund", "refund", customer, paid_from))
     return tuple(found)
-
-
-def _places(sheets: Sheets, table: str, row: str, column: str) -> tuple[Place, ...]:
-    return tuple(place for place in sheets.cell(table, row, column) or () if isinstance(place, Place))
 
 
 def claim_phases(sheets: Sheets, claim: str) -> tuple[str, ...]:
     """The phases a claim exists in; `deal` alone for one that exists once in the deal."""
-    named = sheets.cell("claims", claim, "phase")
-    return sheets.keys("phases") if named is None else tuple(map(str, named))
+    named = listed(sheets, "claims", claim, "phase")
+    return sheets.keys("phases") if named is None else named
 
 
 def add_due(lines: Lines, sheets: Sheets) -> None:

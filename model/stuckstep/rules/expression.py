@@ -1,7 +1,7 @@
 """What a line is made of: a small closed list of operators over inputs, clocks and other lines.
 
-An expression is said once and read many ways (arrays, spreadsheet formulas, words), so its order of operations is part of
-its meaning: sums and products always stand left to right, whatever way they were written, and every reader keeps that order.
+An expression is said once and read many ways (arrays, spreadsheet formulas, words), so its order of operations is part
+of its meaning: sums and products always stand left to right, however they were written, and every reader keeps that.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,8 @@ from stuckstep.deal import Cell
 
 Operator = Literal[
     "number", "input", "base", "clock", "line", "last",
-    "add", "subtract", "multiply", "divide", "ratio", "least", "most", "choose", "below", "upto", "whole", "month", "pick",
+    "add", "subtract", "multiply", "divide", "ratio",
+    "least", "most", "choose", "below", "upto", "whole", "month", "pick",
 ]  # fmt: skip
 Clock = Literal["first_day", "next_first_day", "days", "horizon"]
 

@@ -22,7 +22,7 @@ from .expression import (
     upto,
     whole,
 )
-from .inputs import DEAL, amount, event, is_blank, trigger
+from .inputs import DEAL, amount, event, is_blank, listed, trigger
 from .lines import Lines, name_of
 
 BEFORE_DRAW = "claimed before draw"
@@ -77,7 +77,7 @@ def _add_window(lines: Lines, sheets: Sheets, facility: str) -> None:
 def _add_limit(lines: Lines, sheets: Sheets, facility: str) -> None:
     """The borrowing base: eligible cost, each on the day it first counts, times the advance rate."""
     eligible = []
-    for claim in map(str, sheets.cell("facilities", facility, "eligible") or ()):
+    for claim in listed(sheets, "facilities", facility, "eligible") or ():
         parts = [_eligible(lines, sheets, facility, claim, phase) for phase in claim_phases(sheets, claim)]
         says = f"cost of {claim} that counts for {facility} by the period's end"
         eligible.append(lines.add("facilities", facility, f"eligible {claim}", "money", says, total(parts)))

@@ -2,7 +2,7 @@
 
 import datetime
 
-from stuckstep.deal import Sheets
+from stuckstep.deal import Place, Sheets
 
 from .expression import Node, base_of, input_of
 from .lines import Lines
@@ -20,12 +20,24 @@ def base_amount(sheets: Sheets, table: str, row: str, column: str, phase: str | 
     return base_of(sheets.find(table, row, column, phase))
 
 
+def listed(sheets: Sheets, table: str, row: str, column: str, phase: str | None = None) -> tuple[str, ...] | None:
+    """The names in a list cell; None where it is blank."""
+    value = sheets.cell(table, row, column, phase)
+    return tuple(str(name) for name in value) if isinstance(value, tuple) else None
+
+
+def places(sheets: Sheets, table: str, row: str, column: str) -> tuple[Place, ...]:
+    """Where a claim is paid from, in order; nowhere where the cell is blank."""
+    value = sheets.cell(table, row, column)
+    return tuple(place for place in value if isinstance(place, Place)) if isinstance(value, tuple) else ()
+
+
 def is_blank(sheets: Sheets, table: str, row: str, column: str, phase: str | None = None) -> bool:
     return sheets.cell(table, row, column, phase) is None
 
 
 def trigger(sheets: Sheets, lines: Lines, table: str, row: str, column: str, phase: str) -> Node:
-    """The date a trigger cell names: a date itself, `order`, `billing` or a step; in a phase, or deal-wide (phase `deal`)."""
+    """The date a trigger cell names, in a phase or deal-wide (phase `deal`): a date, `order`, `billing` or a step."""
     named = sheets.cell(table, row, column)
     if isinstance(named, datetime.date):
         return amount(sheets, table, row, column)

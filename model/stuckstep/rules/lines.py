@@ -18,8 +18,8 @@ def name_of(table: str, row: str, item: str, phase: str | None = None) -> str:
 class Line:
     """A name (table, row, item, phase), a unit, what it says, and the expression that gives it.
 
-    `unit` is `money` for an amount in the deal's currency. `opening` is what stands before the first period. `kind` follows
-    from what the line reads: static (no period), time (no cash, any period), cash (this period and the last).
+    `unit` is `money` for an amount in the deal's currency. `opening` is what stands before the first period. `kind`
+    follows from what the line reads: static (no period), time (no cash), cash (this period and the last).
     """
 
     table: str

@@ -28,7 +28,7 @@ def add_parties(lines: Lines, sheets: Sheets, claims: tuple[Claim, ...]) -> None
 
 
 def put_in(lines: Lines, sheets: Sheets, party: str) -> list[Node]:
-    """What a party puts in: its facilities' draws, its supports' payments, its contracts' collections and prepayments."""
+    """What a party puts in: draws, what its supports pay, and what it pays and prepays as a customer."""
     facilities = [f for f in sheets.keys("facilities") if sheets.cell("facilities", f, "lender") == party]
     supports = [s for s in sheets.keys("supports") if sheets.cell("supports", s, "party") == party]
     contracts = [c for c in sheets.keys("contracts") if sheets.cell("contracts", c, "customer") == party]

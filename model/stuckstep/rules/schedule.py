@@ -1,4 +1,4 @@
-"""The schedule: when each step ends in each phase, what was planned, which delay costs how many days, when billing begins."""
+"""The schedule: when each step ends in each phase, what was planned, what each delay costs, when billing begins."""
 
 from collections.abc import Mapping
 from graphlib import TopologicalSorter
@@ -7,7 +7,7 @@ from stuckstep.deal import Sheets
 
 from .constants import constant
 from .expression import ONE, ZERO, Node, below, choose, least, most, total, upto
-from .inputs import DEAL, amount, base_amount, is_blank
+from .inputs import DEAL, amount, base_amount, is_blank, listed
 from .lines import Lines
 
 
@@ -25,8 +25,8 @@ def add_schedule(lines: Lines, sheets: Sheets, plan: Sheets) -> None:
 
 def predecessors(sheets: Sheets, phase: str) -> Mapping[str, tuple[str, ...]]:
     """The steps each step waits for in a phase, in an order in which every step comes after those it waits for."""
-    after = {step: tuple(sheets.cell("steps", step, "after", phase) or ()) for step in sheets.keys("steps")}
-    return {step: tuple(map(str, after[step])) for step in TopologicalSorter(after).static_order()}
+    after = {step: listed(sheets, "steps", step, "after", phase) or () for step in sheets.keys("steps")}
+    return {step: after[step] for step in TopologicalSorter(after).static_order()}
 
 
 def _add_plan(lines: Lines, plan: Sheets, phase: str) -> None:
@@ -68,7 +68,7 @@ def _earliest_start(sheets: Sheets, step: str, phase: str, before: list[Node]) -
 def _add_float(lines: Lines, sheets: Sheets, phase: str, waits: Mapping[str, tuple[str, ...]]) -> None:
     """How much later each step may end without moving the phase's last finish: from the end backwards."""
     end = lines.at("phases", phase, "last finish")
-    for step in reversed(waits):
+    for step in reversed(list(waits)):
         followers = [other for other, waits_for in waits.items() if step in waits_for]
         latest = [
             lines.at("steps", other, "latest finish", phase)

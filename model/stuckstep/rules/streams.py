@@ -11,7 +11,7 @@ from .lines import Lines
 
 
 def daily_quantity(lines: Lines, sheets: Sheets, basis: str, phase: str | None) -> Node:
-    """How much of what a basis is priced in stands in a phase: a day's worth for a daily basis, all of it for a once basis."""
+    """How much of what a basis is priced in a phase has: a day's worth of it for a daily basis."""
     if phase is None:
         return ONE / constant(lines, "year") if basis == "usd_per_year" else ONE
     mw, racks = amount(sheets, "phases", phase, "mw"), amount(sheets, "phases", phase, "racks")
@@ -39,7 +39,7 @@ def daily_quantity(lines: Lines, sheets: Sheets, basis: str, phase: str | None) 
 
 
 def add_yearly_prices(lines: Lines, table: str, row: str, first: Node, escalator: Node, years: int) -> list[Node]:
-    """The price in each year of the stream, every one (1 + escalator) times the one before: a list, so that no power is taken."""
+    """The price in each year of a stream, each (1 + escalator) times the one before: a list, so no power is taken."""
     prices: list[Node] = []
     for year in range(1, years + 1):
         price = prices[-1] * (ONE + escalator) if prices else first
@@ -61,7 +61,8 @@ def add_accrual(
 ) -> Node:
     """What accrued `shift` days before each period, exact to the day.
 
-    `at` names table, row, item and phase of the amount. A period is shorter than a year, so it meets at most one anniversary.
+    `at` names table, row, item and phase of the amount. A period is shorter than a year, so it meets at most one
+    anniversary.
     """
     table, row, item, phase = at
     year = constant(lines, "year")

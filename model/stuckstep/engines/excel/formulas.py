@@ -5,7 +5,7 @@ one column for each period. A static line stands in the constant column. What th
 dressing it is the business of the reports.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from openpyxl.utils import get_column_letter, quote_sheetname
@@ -14,10 +14,11 @@ from stuckstep.deal import Cell
 from stuckstep.rules.expression import Node
 from stuckstep.rules.lines import Line, Lines
 
-Content = float | str
+from .content import Cells, Content, Formula, Placed
 
 LABEL, SAYS, UNIT, CONSTANT, TOTAL, BEFORE, FIRST_PERIOD = range(1, 8)
-FIRST_DAY_ROW, NEXT_FIRST_DAY_ROW, DAYS_ROW, FIRST_ROW = 3, 4, 5, 7
+FIRST_DAY_ROW, NEXT_FIRST_DAY_ROW, DAYS_ROW, FIRST_ROW = 3, 4, 5, 8
+LONGEST_FORMULA = 8192  # characters a spreadsheet accepts
 TIMELINE = "constants"
 SHEETS: Mapping[str, str] = {
     "constants": TIMELINE,
@@ -32,6 +33,14 @@ SHEETS: Mapping[str, str] = {
     "accounts": "accounts_calc",
     "parties": "parties_calc",
     "checks": "checks",
+}
+# The lines that end a block, in the order of the eye: opening, what is added and taken, closing.
+CORKSCREWS: Mapping[str, tuple[str, ...]] = {
+    "claims": ("unpaid before", "late", "due", "claimed", "paid", "unpaid"),
+    "facilities": (
+        *("drawn before", "draw", "drawn", "fallen due before", "fallen due"),
+        *("balance before", "draw", "repaid", "balance", "cfads", "debt service", "dscr"),
+    ),
 }
 _HERE, _BEFORE = "\x01", "\x02"  # stand for the letters of this column and the one before it
 
@@ -55,67 +64,82 @@ class Layout(NamedTuple):
         return FIRST_PERIOD + self.periods - 1
 
 
-def lay_out(lines: Lines, periods: int) -> Layout:
-    """A sheet for each table of lines, a block for each row of the table, the lines of a block in the order they were said."""
+def lay_out(lines: Lines, periods: int, reserved: Mapping[str, int] | None = None) -> Layout:
+    """A sheet for each table of lines, a block for each row of the table, the lines of a block in the order they were said.
+
+    Corkscrews stand last in their block. `reserved` gives the rows to leave free at the top of a sheet.
+    """
     blocks: dict[tuple[str, str, str], list[Line]] = {}
     for line in lines.values():
         blocks.setdefault((SHEETS[line.table], line.table, line.row), []).append(line)
-    next_row = dict.fromkeys(SHEETS.values(), FIRST_ROW)
+    next_row = {sheet: FIRST_ROW + (reserved or {}).get(sheet, 0) for sheet in SHEETS.values()}
     places: dict[str, Address] = {}
     headings: dict[Address, str] = {}
     for (sheet, table, row), members in sorted(blocks.items(), key=lambda block: _sheet_order(block[0][0])):
         headings[Address(sheet, next_row[sheet])] = f"{table}: {row}"
-        for position, line in enumerate(members, start=next_row[sheet] + 1):
+        for position, line in enumerate(sorted(members, key=_in_block), start=next_row[sheet] + 1):
             places[line.name] = Address(sheet, position)
         next_row[sheet] += len(members) + 2
     return Layout(places, headings, periods)
+
+
+def _in_block(line: Line) -> int:
+    corkscrew = CORKSCREWS.get(line.table, ())
+    return corkscrew.index(line.item) if line.phase is None and line.item in corkscrew else -1
 
 
 def _sheet_order(sheet: str) -> int:
     return list(SHEETS.values()).index(sheet)
 
 
-def timeline(layout: Layout, start: str, months: str) -> Iterator[tuple[str, int, int, Content]]:
-    """The clock rows of every calculation sheet; `start` and `months` are the cells of the first day and a period's months."""
+def timeline(layout: Layout, start: str, months: int) -> Cells:
+    """The clock rows of every calculation sheet; `start` is the cell of the first day, `months` a period's length."""
     columns = range(FIRST_PERIOD, layout.last_column + 1)
+    length = f"${get_column_letter(CONSTANT)}${NEXT_FIRST_DAY_ROW}"
+    yield Placed(TIMELINE, NEXT_FIRST_DAY_ROW, CONSTANT, float(months))
     for sheet in dict.fromkeys(SHEETS.values()):
         for column in columns:
             here, before = get_column_letter(column), get_column_letter(column - 1)
             first = f"={start}" if column == FIRST_PERIOD else f"={before}{NEXT_FIRST_DAY_ROW}"
             first_day = f"{here}{FIRST_DAY_ROW}"
-            ends = f"=DATE(YEAR({first_day}),MONTH({first_day})+{months},1)"
+            ends = f"=DATE(YEAR({first_day}),MONTH({first_day})+{length},1)"
             if sheet != TIMELINE:
                 first, ends = (f"={TIMELINE}!{here}{row}" for row in (FIRST_DAY_ROW, NEXT_FIRST_DAY_ROW))
-            yield sheet, FIRST_DAY_ROW, column, first
-            yield sheet, NEXT_FIRST_DAY_ROW, column, ends
-            yield sheet, DAYS_ROW, column, f"={here}{NEXT_FIRST_DAY_ROW}-{here}{FIRST_DAY_ROW}"
+            yield Placed(sheet, FIRST_DAY_ROW, column, Formula(first))
+            yield Placed(sheet, NEXT_FIRST_DAY_ROW, column, Formula(ends))
+            yield Placed(sheet, DAYS_ROW, column, Formula(f"={here}{NEXT_FIRST_DAY_ROW}-{here}{FIRST_DAY_ROW}"))
 
 
-def formulas(
-    lines: Lines, layout: Layout, live: Callable[[Cell], str], base: Callable[[Cell], str]
-) -> Iterator[tuple[str, int, int, Content]]:
-    """Sheet, row, column and content of every line; `live` and `base` give the cells of an input's values."""
+def formulas(lines: Lines, layout: Layout, live: Callable[[Cell], str], base: Callable[[Cell], str]) -> Cells:
+    """The cells of every line; `live` and `base` give the cells of an input's values."""
     letters = [get_column_letter(column) for column in range(1, layout.last_column + 1)]
     for name, line in lines.items():
         sheet, row = layout.lines[name]
         writer = _Writer(layout, lines, sheet, live, base)
         if line.kind == "static":
-            yield sheet, row, CONSTANT, _content(line.value, writer)
+            yield Placed(sheet, row, CONSTANT, _content(name, line.value, writer))
             continue
         if line.opening is not None:
-            yield sheet, row, BEFORE, _content(line.opening, writer)
-        formula = "=" + writer.write(line.value)
+            yield Placed(sheet, row, BEFORE, _content(name, line.opening, writer))
+        formula = _formula(name, line.value, writer)
         for column in range(FIRST_PERIOD, layout.last_column + 1):
             text = formula.replace(_HERE, letters[column - 1]).replace(_BEFORE, letters[column - 2])
-            yield sheet, row, column, text
+            yield Placed(sheet, row, column, Formula(text))
 
 
-def _content(value: Node, writer: "_Writer") -> Content:
+def _content(name: str, value: Node, writer: "_Writer") -> Content:
     """A number that stands for itself is a value; anything else a formula."""
     if value.operator == "number":
         assert isinstance(value.leaf, float)
         return value.leaf
-    return "=" + writer.write(value)
+    return _formula(name, value, writer)
+
+
+def _formula(name: str, value: Node, writer: "_Writer") -> Formula:
+    formula = Formula("=" + writer.write(value))
+    if len(formula) + formula.count(_HERE) * 2 > LONGEST_FORMULA:
+        raise ValueError(f"the formula of {name} is longer than the {LONGEST_FORMULA} characters of a spreadsheet")
+    return formula
 
 
 class _Writer:

@@ -5,19 +5,21 @@ one, its value in each scenario (linked to the scenarios sheet where the scenari
 that is chosen.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from openpyxl.utils import get_column_letter
 
-from stuckstep.deal import Cell, Deal, Row, Sheets, default_of
+from stuckstep.deal import Cell, Deal, Row, Sheets, default_of, schema
 from stuckstep.rules.lines import Lines
 
-from .formulas import Content
+from .content import Cells, Formula, Placed
 
 SHEET = "live"
 NAME, UNIT, LIVE, DEFAULT, BASE = range(1, 6)
-SELECTED_ROW, NAMES_ROW, FIRST_ROW = 2, 4, 5
+SELECTED_ROW, NAMES_ROW, FIRST_ROW = 3, 5, 6
+EXTRAS = ("unit", "source", "note")
 
 
 class Live(NamedTuple):
@@ -44,50 +46,71 @@ def place(cells: Iterable[Cell]) -> Live:
     return Live({cell: row for row, cell in enumerate(dict.fromkeys(wanted), start=FIRST_ROW)})
 
 
-def live_sheet(sheets: Sheets, live: Live, selected: str) -> Iterator[tuple[int, int, Content]]:
-    """Row, column and content of the live sheet; `selected` is the cell that holds the chosen scenario's name."""
-    scenarios = ("base", *(name for name in sheets.scenarios if name != "base"))
+@cache
+def headings(table: str) -> tuple[str, ...]:
+    """The headings of an assumption sheet: the table's columns in the schema's order, then unit, source and note."""
+    own = ("item", "value") if table == "deal" else tuple(column.column for column in schema() if column.table == table)
+    return (*own, *EXTRAS)
+
+
+def ordered(scenarios: Iterable[str]) -> tuple[str, ...]:
+    """The scenarios of the live sheet: base first, whether or not it shares their structure."""
+    return ("base", *(name for name in scenarios if name != "base"))
+
+
+def live_sheet(sheets: Sheets, live: Live, selected: str) -> Cells:
+    """The live sheet; `selected` is the cell that holds the chosen scenario's name."""
+    scenarios = ordered(sheets.scenarios)
     last = get_column_letter(BASE + len(scenarios) - 1)
     first = get_column_letter(BASE)
     here = get_column_letter(LIVE)
-    yield SELECTED_ROW, LIVE, f"=MATCH({selected},${first}${NAMES_ROW}:${last}${NAMES_ROW},0)"
+    match = Formula(f"=MATCH({selected},${first}${NAMES_ROW}:${last}${NAMES_ROW},0)")
+    yield Placed(SHEET, SELECTED_ROW, LIVE, match)
     for column, scenario in enumerate(scenarios, start=BASE):
-        yield NAMES_ROW, column, scenario
+        yield Placed(SHEET, NAMES_ROW, column, scenario)
     for cell, row in live.rows.items():
-        yield row, NAME, str(cell)
-        yield row, UNIT, sheets.unit(cell)
-        yield row, LIVE, f"=INDEX(${first}{row}:${last}{row},${here}${SELECTED_ROW})"
+        yield Placed(SHEET, row, NAME, str(cell))
+        yield Placed(SHEET, row, UNIT, sheets.unit(cell))
+        yield Placed(SHEET, row, LIVE, Formula(f"=INDEX(${first}{row}:${last}{row},${here}${SELECTED_ROW})"))
         yield from _values(sheets, live, cell, scenarios)
 
 
-def _values(sheets: Sheets, live: Live, cell: Cell, scenarios: tuple[str, ...]) -> Iterator[tuple[int, int, Content]]:
+def _values(sheets: Sheets, live: Live, cell: Cell, scenarios: tuple[str, ...]) -> Cells:
     row = live.rows[cell]
     default = default_of(cell)
     if default is not None:
-        yield row, DEFAULT, default
+        yield Placed(SHEET, row, DEFAULT, default)
     for column, scenario in enumerate(scenarios, start=BASE):
         change = sheets.index.changes.get(scenario, {}).get(cell)
         if change is not None:
-            yield row, column, f"=scenarios!{_address(sheets.deal, 'scenarios', change, 'value')}"
+            formula = _link(f"scenarios!{_address(sheets.deal, 'scenarios', change, 'value')}", row, default)
         elif cell.plain != cell:
-            yield row, column, f"={get_column_letter(column)}{live.rows[cell.plain]}"
+            formula = f"={get_column_letter(column)}{live.rows[cell.plain]}"
         elif column > BASE:
-            yield row, column, f"=${get_column_letter(BASE)}{row}"
+            formula = f"=${get_column_letter(BASE)}{row}"
         else:
-            yield row, column, _base(sheets, cell, row, default)
+            formula = _base(sheets, cell, row, default)
+        yield Placed(SHEET, row, column, Formula(formula))
 
 
-def _base(sheets: Sheets, cell: Cell, row: int, default: float | None) -> Content:
-    """A link to the assumption sheet; where that may be blank, its default."""
+def _base(sheets: Sheets, cell: Cell, row: int, default: float | None) -> str:
     held = sheets.held(cell, "base")
-    column = "value" if cell.table == "deal" else cell.column
-    if held.row is None or column not in sheets.deal.columns[cell.table]:
+    if held.row is None:
         return f"=${get_column_letter(DEFAULT)}{row}"
-    link = f"{cell.table}!{_address(sheets.deal, cell.table, held.row, column)}"
+    column = "value" if cell.table == "deal" else cell.column
+    return _link(f"{cell.table}!{_address(sheets.deal, cell.table, held.row, column)}", row, default)
+
+
+def _link(link: str, row: int, default: float | None) -> str:
+    """A link to an assumption sheet; where the cell may be blank, its default."""
     return f"={link}" if default is None else f'=IF({link}="",${get_column_letter(DEFAULT)}{row},{link})'
 
 
 def _address(deal: Deal, table: str, row: Row, column: str) -> str:
     """A cell of an assumption sheet as it is written: the headings in row 1, the rows below without a gap."""
-    position = next(number for number, one in enumerate(deal.tables[table], start=2) if one is row)
-    return f"${get_column_letter(deal.columns[table].index(column) + 1)}${position}"
+    return f"${get_column_letter(headings(table).index(column) + 1)}${row_of(deal, table, row)}"
+
+
+def row_of(deal: Deal, table: str, row: Row) -> int:
+    """The row of an assumption sheet that a row of the deal is written to."""
+    return next(number for number, one in enumerate(deal.tables[table], start=2) if one is row)

@@ -1,0 +1,27 @@
+"""The package as Python users meet it: a deal that can be read, changed in no way, and run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from stuckstep import deal as sheets
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+class Deal(sheets.Deal):
+    """The assumptions of one deal, with its run."""
+
+    def run(self, scenarios: Sequence[str] | None = None, *, monthly: bool = False) -> xr.Dataset:
+        """Who is paid, when and how much: Dataset (party, quarter, scenario); see `stuckstep.results.run`."""
+        from stuckstep.results import run
+
+        return run(self, scenarios, monthly=monthly)
+
+
+def read(path: str | PathLike[str]) -> Deal:
+    """Reads a deal: a folder of CSV files or one .xlsx workbook. DealError with every fault found."""
+    return Deal(**vars(sheets.read(path)))

@@ -1,0 +1,137 @@
+"""How cells look: a role (input, formula, heading) and a number format make a style."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from openpyxl import Workbook
+from openpyxl.styles import Alignment, Border, Font, PatternFill, Protection, Side
+
+FONT = "Arial"
+INK, GREY, BLUE, GREEN, RED = "1F2933", "6B7280", "0000FF", "00703C", "C00000"
+DARK, BAND, INPUT, SHAPE, GOOD, BAD = "1F3A5F", "E8EDF3", "FFF9DB", "EDEDED", "E3F4E8", "FBE3E3"
+LINE = "C9D1DA"
+
+FORMATS: Mapping[str, str] = {
+    "general": "General",
+    "text": "@",
+    "money": '#,##0_);(#,##0);"-"_)',
+    "price": '#,##0.00_);(#,##0.00);"-"_)',
+    "number": '#,##0_);(#,##0);"-"_)',
+    "decimal": '#,##0.00##_);(#,##0.00##);"-"_)',
+    "percent": '0.0##%_);(0.0##%);"-"_)',
+    "multiple": '0.00"x"_);(0.00"x");"-"_)',
+    "flag": '0_);(0);"-"_)',
+    "date": '[>=2900000]"never"_);[>0]yyyy-mm-dd_);"-"_)',
+    "input date": "yyyy-mm-dd",
+    "input": "General",
+    "month": "yyyy-mm",
+    "time": "yyyy-mm-dd hh:mm",
+    "tiny": "0.0E+00",
+}
+
+
+class Style(NamedTuple):
+    """What a cell is, and how its number is shown."""
+
+    role: str
+    format: str = "general"
+
+
+class Look(NamedTuple):
+    """What a role looks like."""
+
+    color: str = INK
+    fill: str | None = None
+    bold: bool = False
+    italic: bool = False
+    size: float = 9
+    align: str | None = None
+    wrap: bool = False
+    border: bool = False
+    unlocked: bool = False
+    quoted: bool = False
+
+
+LOOKS: Mapping[str, Look] = {
+    "title": Look(DARK, bold=True, size=14),
+    "heading": Look("FFFFFF", DARK, bold=True, wrap=True),
+    "time": Look("FFFFFF", DARK, bold=True, align="right"),
+    "clock": Look(GREY, BAND),
+    "block": Look(DARK, BAND, bold=True),
+    "label": Look(),
+    "key": Look(bold=True),
+    "says": Look(GREY, italic=True, size=8, wrap=True),
+    "unit": Look(GREY),
+    "text": Look(wrap=True),
+    "line": Look(),
+    "quoted": Look(wrap=True, quoted=True),
+    "input": Look(BLUE, INPUT, border=True, unlocked=True),
+    "input text": Look(BLUE, INPUT, border=True, wrap=True, unlocked=True),
+    "input quoted": Look(BLUE, INPUT, border=True, wrap=True, unlocked=True, quoted=True),
+    "shape": Look(BLUE, SHAPE, border=True, wrap=True, unlocked=True),
+    "shape quoted": Look(BLUE, SHAPE, border=True, wrap=True, unlocked=True, quoted=True),
+    "note": Look(GREY, border=True, size=8, wrap=True, unlocked=True),
+    "note quoted": Look(GREY, border=True, size=8, wrap=True, unlocked=True, quoted=True),
+    "value": Look(),
+    "formula": Look(),
+    "link": Look(GREEN),
+    "opening": Look(GREY, BAND),
+    "total": Look(bold=True, fill=BAND),
+    "key formula": Look(bold=True),
+    "key link": Look(GREEN, bold=True),
+    "status": Look(bold=True, align="center"),
+    "warning": Look(RED, bold=True, wrap=True),
+    "selector": Look(BLUE, INPUT, bold=True, size=11, border=True, unlocked=True),
+    "headline": Look(DARK, bold=True, size=11),
+    "headline text": Look(DARK, bold=True, size=11, wrap=True),
+}
+
+
+class Styles:
+    """The numbers under which a workbook knows its styles, made on first use."""
+
+    def __init__(self, book: Workbook) -> None:
+        self.sheet = book.create_sheet("scratch")
+        self.book = book
+        self.numbers: dict[Style, int] = {}
+
+    def number(self, style: Style) -> int:
+        if style not in self.numbers:
+            self.numbers[style] = self._make(style)
+        return self.numbers[style]
+
+    def close(self) -> None:
+        self.book.remove(self.sheet)
+
+    def _make(self, style: Style) -> int:
+        look = LOOKS[style.role]
+        cell = self.sheet.cell(1, len(self.numbers) + 1)
+        cell.font = Font(name=FONT, size=look.size, bold=look.bold, italic=look.italic, color=look.color)
+        if look.fill is not None:
+            cell.fill = PatternFill("solid", start_color=look.fill)
+        if look.border:
+            side = Side("thin", color=LINE)
+            cell.border = Border(side, side, side, side)
+        cell.alignment = Alignment(horizontal=look.align, vertical="top" if look.wrap else None, wrap_text=look.wrap)
+        cell.protection = Protection(locked=not look.unlocked)
+        cell.number_format = FORMATS[style.format]
+        cell.quotePrefix = look.quoted
+        return int(cell.style_id)
+
+
+UNIT_FORMATS: Mapping[str, str] = {
+    "money": "money",
+    "date": "date",
+    "share": "percent",
+    "1": "percent",
+    "1/year": "percent",
+    "x": "multiple",
+    "flag": "flag",
+    "MW": "decimal",
+    "units": "decimal",
+}
+
+
+def format_of(unit: str) -> str:
+    """The number format of a unit: whole numbers where nothing else is said."""
+    return UNIT_FORMATS.get(unit, "number")

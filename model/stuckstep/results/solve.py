@@ -1,0 +1,83 @@
+"""Runs the lines of a deal for its scenarios, whatever their structures, and gives any line's values by scenario."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stuckstep.deal import Deal, Periods, Sheets, base, periods, scenario_names, variants
+from stuckstep.engines import arrays
+from stuckstep.rules import Lines, build
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The scenarios of one structure: their sheets, lines and values (scenario last)."""
+
+    sheets: Sheets
+    lines: Lines
+    values: dict[str, Array]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A deal's lines worked out: `part` by structure, put together in the order of `scenarios`."""
+
+    deal: Deal
+    periods: Periods
+    scenarios: tuple[str, ...]
+    parts: tuple[Part, ...]
+
+    def line(self, name: str) -> Array:
+        """A line's values, (period, scenario): zero where a scenario's structure has no such line."""
+        out = np.zeros((len(self.periods.labels), len(self.scenarios)))
+        for part, columns in self._columns():
+            if name in part.values:
+                out[:, columns] = part.values[name]
+        return out
+
+    def static(self, name: str) -> Array:
+        """A static line's values, (scenario,)."""
+        out = np.zeros(len(self.scenarios))
+        for part, columns in self._columns():
+            if name in part.values:
+                out[columns] = part.values[name]
+        return out
+
+    def where(self, scenario: str) -> tuple[Part, int]:
+        """The part that holds a scenario and its place in it."""
+        for part in self.parts:
+            if scenario in part.sheets.scenarios:
+                return part, part.sheets.scenarios.index(scenario)
+        raise KeyError(scenario)
+
+    def _columns(self) -> Iterable[tuple[Part, list[int]]]:
+        position = {name: number for number, name in enumerate(self.scenarios)}
+        for part in self.parts:
+            yield part, [position[name] for name in part.sheets.scenarios]
+
+
+def solve(deal: Deal, scenarios: Sequence[str] | None = None, keep: Iterable[str] | None = None) -> Solution:
+    """Works the lines out for the scenarios named (all by default), keeping the lines named (all by default).
+
+    DealError for a scenario the deal does not have.
+    """
+    plan = base(deal)
+    grid = periods(deal)
+    groups = variants(deal, scenarios)
+    parts = tuple(_solve_part(sheets, plan, grid, keep) for sheets in groups)
+    chosen = scenario_names(deal) if scenarios is None else tuple(dict.fromkeys(scenarios))
+    return Solution(deal, grid, chosen, parts)
+
+
+def _solve_part(sheets: Sheets, plan: Sheets, grid: Periods, keep: Iterable[str] | None) -> Part:
+    lines = build(sheets, plan)
+    wanted = None if keep is None else [name for name in keep if name in lines]
+    program = arrays.translate(lines, wanted)
+    clock = arrays.Clock(grid.first_day, grid.next_first_day)
+    count = len(sheets.scenarios)
+    values = arrays.evaluate(program, sheets.value, lambda cell: float(plan.value(cell)[0]), clock, count)
+    return Part(sheets, lines, values)
