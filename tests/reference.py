@@ -791,7 +791,7 @@ class Run:
             wanted = [claim.open for claim in rank]
             total = sum(wanted)
             in_full = account.cash >= total - NEARLY
-            part = 1.0 if in_full else max(account.cash, 0.0) / total
+            part = 1.0 if in_full or total == 0.0 else max(account.cash, 0.0) / total
             for claim, want in zip(rank, wanted, strict=True):
                 self.pay(claim, want * part)
                 account.cash -= want * part

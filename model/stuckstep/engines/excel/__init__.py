@@ -1,10 +1,30 @@
 """Reads the lines and the inputs as a live workbook: plain content by sheet and cell, without dressing."""
 
 from .content import Cells, Content, Formula, Placed
-from .formulas import Address, Layout, formulas, lay_out, timeline
-from .inputs import Live, headings, live_sheet, place, read_inputs
+from .formulas import (
+    DAYS_ROW,
+    FIRST_DAY_ROW,
+    FIRST_PERIOD,
+    FIRST_ROW,
+    NEXT_FIRST_DAY_ROW,
+    SHEETS,
+    TIMELINE,
+    Address,
+    Layout,
+    formulas,
+    lay_out,
+    timeline,
+)
+from .inputs import Live, headings, live_sheet, ordered, place, read_inputs, row_of
 
 __all__ = [
+    "DAYS_ROW",
+    "FIRST_DAY_ROW",
+    "FIRST_PERIOD",
+    "FIRST_ROW",
+    "NEXT_FIRST_DAY_ROW",
+    "SHEETS",
+    "TIMELINE",
     "Address",
     "Cells",
     "Content",
@@ -16,7 +36,9 @@ __all__ = [
     "headings",
     "lay_out",
     "live_sheet",
+    "ordered",
     "place",
     "read_inputs",
+    "row_of",
     "timeline",
 ]

@@ -1,0 +1,158 @@
+"""What `run` prints, out of the document of a run: all scenarios in one table, then each by itself."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import Any
+
+from .amounts import Scale, money, scale_of, sum_of_money
+from .console import Block, Heading, Sentence, Table
+from .summary import Document, amounts_of
+
+PARALLEL = "curing it alone is worth nothing, because another path is as late"
+
+
+def statement(document: Document) -> Iterator[Block]:
+    """The blocks of a whole run."""
+    scale = scale_of(amounts_of(document))
+    unit = f"{document['currency']} {scale.suffix}".strip()
+    yield from _opening(document, unit)
+    if len(document["scenarios"]) > 1:
+        yield from _overview(document, scale, unit)
+    for scenario in document["scenarios"]:
+        yield from _scenario(document, scenario, scale, unit)
+
+
+def _opening(document: Document, unit: str) -> Iterator[Block]:
+    periods, count = document["periods"], len(document["scenarios"])
+    yield Heading(f"{document['deal']}: {document['title']}")
+    scenarios = f"{count} scenario{'s' * (count != 1)}"
+    spans = f"{periods['count']} {document['grid']}s, {periods['first']} to {periods['last']}"
+    yield Sentence(f"{scenarios}, {spans}. Amounts in the tables are in {unit}.")
+    says = document["base"]
+    yield Sentence(says["says"], "green" if says["pays_when_due"] else "yellow" if says["pays_everyone"] else "red")
+
+
+def _overview(document: Document, scale: Scale, unit: str) -> Iterator[Block]:
+    last, scenarios = document["paid_last"], document["scenarios"]
+    lost = any(phase["cancelled"] for scenario in scenarios for phase in scenario["phases"])
+    headings = ["scenario", "bills", "days late", "stuck step", "relief days", f"short of {unit}", "at end of"]
+    headings += [f"{last} later"] * (last is not None) + ["cancelled"] * lost + ["check"]
+    rows = [_overview_row(document, scenario, scale, last is not None, lost) for scenario in scenarios]
+    yield Table(headings, rows, frozenset({0, 3}), "All scenarios")
+    yield Sentence(_legend(document))
+
+
+def _overview_row(document: Document, scenario: Document, scale: Scale, last: bool, lost: bool) -> list[str]:
+    phases, short = scenario["phases"], scenario["largest_shortfall"]
+    billing = [phase["billing_start"] for phase in phases if phase["billing_start"] is not None]
+    worst = max(phases, key=lambda phase: (phase["days_late"] or 0, phase["relief"] or 0))
+    late, cancelled = worst["days_late"], sum(phase["cancelled"] for phase in phases)
+    row = [scenario["scenario"], _date(max(billing, default=None)), "" if late is None else _days(late)]
+    row += [worst["stuck_step"] or "", _days(worst["relief"])]
+    row += [money(short["amount"], scale) if short else "-", short[document["grid"]] if short else ""]
+    row += [_later(scenario["paid_last_quarters_late"])] * last + [str(cancelled or "")] * lost
+    return [*row, "sound" if scenario["is_sound"] else "BROKEN"]
+
+
+def _legend(document: Document) -> str:
+    several = any(len(scenario["phases"]) > 1 for scenario in document["scenarios"])
+    last, grid = document["paid_last"], document["grid"]
+    text = (
+        f"bills: first day of billing{' of the last phase' * several}. days late: behind the plan"
+        f"{', for the latest phase' * several}. relief: days gained if the stuck step's delay were zero"
+        f"; 0 where another path is as late. short: the most that is unpaid at the end of any {grid}."
+    )
+    if last is not None:
+        text += f" {last} later: {grid}s by which half of its money comes later than in base."
+    return text
+
+
+def _scenario(document: Document, scenario: Document, scale: Scale, unit: str) -> Iterator[Block]:
+    yield Heading(scenario["scenario"], major=len(document["scenarios"]) == 1)
+    yield _billing(scenario["phases"])
+    yield from (Sentence(text, "yellow") for text in _billing_notes(scenario["phases"]))
+    yield _order(document, scenario["payment_order"], scale, unit)
+    yield from _closing(document, scenario)
+
+
+def _billing(phases: Sequence[Document]) -> Table:
+    headings = ["phase", "planned", "bills", "days late", "stuck step", "relief days"]
+    rows = [
+        [
+            phase["phase"],
+            _date(phase["planned_billing"]),
+            "cancelled" if phase["cancelled"] else _date(phase["billing_start"]),
+            _days(phase["days_late"]),
+            phase["stuck_step"] or "",
+            _days(phase["relief"]),
+        ]
+        for phase in phases
+    ]
+    return Table(headings, rows, frozenset({0, 4}), "Billing")
+
+
+def _billing_notes(phases: Sequence[Document]) -> Iterator[str]:
+    """What the table of billing dates cannot say: parallel late paths, cancelled phases, lateness from elsewhere."""
+    parallel: dict[str, list[str]] = {}
+    for phase in phases:
+        if phase["parallel"]:
+            parallel.setdefault(phase["stuck_step"], []).append(phase["phase"])
+    for step, names in parallel.items():
+        yield f"{step} in {_names(names)}: {PARALLEL}."
+    cancelled = [phase["phase"] for phase in phases if phase["cancelled"]]
+    if cancelled:
+        yield f"{_names(cancelled)}: cancelled at the long-stop date, never bills."
+    other = [p["phase"] for p in phases if (p["days_late"] or 0) > 0 and p["stuck_step"] is None]
+    if other:
+        yield f"{_names(other)}: late for no delay of a step of its own (other phases, or changed dates)."
+
+
+def _order(document: Document, order: Sequence[Document], scale: Scale, unit: str) -> Table:
+    headings = ["party", "first paid", "half paid", "last paid", "due", "paid", "unpaid", f"{document['grid']}s later"]
+    rows = []
+    for row in order:
+        if row["due"] == 0 and row["paid"] == 0:
+            continue
+        dates = [_date(row[name]) or "never" for name in ("first_paid", "half_paid", "last_paid")]
+        amounts = [money(row[name], scale) for name in ("due", "paid", "unpaid")]
+        rows.append([row["party"], *dates, *amounts, _later(row["quarters_late"])])
+    return Table(headings, rows, title=f"Payment order ({unit})")
+
+
+def _closing(document: Document, scenario: Document) -> Iterator[Block]:
+    currency, grid = document["currency"], document["grid"]
+    idle = [row["party"] for row in scenario["payment_order"] if row["due"] == 0 and row["paid"] == 0]
+    if idle:
+        yield Sentence(f"Nothing falls due to {_names(idle)}.")
+    short = scenario["largest_shortfall"]
+    if short is None:
+        yield Sentence(f"Largest shortfall: none; nothing is unpaid at the end of any {grid}.")
+    else:
+        whom = ", ".join(f"{row['payee']} {sum_of_money(row['unpaid'], currency)}" for row in short["payees"])
+        amount = sum_of_money(short["amount"], currency)
+        yield Sentence(f"Largest shortfall: {amount} unpaid at the end of {short[grid]} ({whom}).", "yellow")
+    alerts = [alert["alert"] + (f" ({alert['count']})" if alert["count"] > 1 else "") for alert in scenario["alerts"]]
+    yield Sentence(f"Alerts: {'; '.join(alerts) or 'none'}.")
+    if scenario["is_sound"]:
+        yield Sentence("Master check: sound, no law is broken.", "green")
+    else:
+        yield Sentence(f"MASTER CHECK BROKEN: the laws on {_names(scenario['broken_laws'])} do not hold.", "bold red")
+
+
+def _names(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _date(day: date | None) -> str:
+    return day.isoformat() if day else ""
+
+
+def _days(days: float | None) -> str:
+    return "" if days is None else f"{days:,.0f}"
+
+
+def _later(periods: Any) -> str:
+    """How many periods later: signed only when it is earlier, blank where there is nothing to compare."""
+    if periods is None:
+        return ""
+    return f"({-periods:.0f})" if periods < 0 else f"{periods:.0f}"

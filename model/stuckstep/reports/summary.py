@@ -1,0 +1,143 @@
+"""What a run says, as one plain document: what is printed, and what `--json` gives."""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from stuckstep.deal import Deal, base
+
+from . import tables
+from .amounts import HALF_CENT, sum_of_money
+
+Document = dict[str, Any]
+
+
+def summarise(deal: Deal, dataset: xr.Dataset, scenarios: Sequence[str] | None = None) -> Document:
+    """The document of some scenarios (all by default) of results that hold base too. Dates are dates, absent is None."""
+    chosen = [str(name) for name in dataset["scenario"].values if scenarios is None or name in scenarios]
+    labels = [str(label) for label in dataset["label"].values]
+    shortfalls = _shortfalls(dataset)
+    phases, order = _by_scenario(tables.schedule(dataset)), _by_scenario(tables.payment_order(dataset))
+    last = paid_last(deal)
+    return {
+        "deal": deal.name,
+        **{key: str(value) for key, value in dataset.attrs.items()},
+        "grid": tables.period_of(dataset),
+        "periods": {"count": len(labels), "first": labels[0], "last": labels[-1]},
+        "base": _verdict(dataset, shortfalls["base"]),
+        "paid_last": last,
+        "scenarios": [
+            {
+                "scenario": name,
+                "phases": phases[name],
+                "payment_order": order[name],
+                "paid_last_quarters_late": next((r["quarters_late"] for r in order[name] if r["party"] == last), None),
+                "largest_shortfall": shortfalls[name],
+                **_checks(dataset, name),
+            }
+            for name in chosen
+        ],
+    }
+
+
+def paid_last(deal: Deal) -> str | None:
+    """The party that takes what all others leave: the payee of the first residual that pays a party; None without one."""
+    sheets = base(deal)
+    parties = sheets.keys("parties")
+    for claim in sheets.keys("claims"):
+        payee = str(sheets.cell("claims", claim, "payee"))
+        if sheets.cell("claims", claim, "kind") == "residual" and payee in parties:
+            return payee
+    return None
+
+
+def _by_scenario(table: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
+    """The rows of a table by scenario, as plain values."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in table.to_dict("records"):
+        found.setdefault(str(row.pop("scenario")), []).append({str(key): _plain(value) for key, value in row.items()})
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """A value without numpy and pandas: a date, a number, a truth value, text, or None for what is absent."""
+    if isinstance(value, (pd.Timestamp, np.datetime64)):
+        return pd.Timestamp(value).date()
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if value is pd.NaT or value == "" or value != value:  # noqa: PLR0124 (only NaN differs from itself)
+        return None
+    return float(value) if isinstance(value, (float, np.floating)) else value
+
+
+def _shortfalls(dataset: xr.Dataset) -> dict[str, Document | None]:
+    """For each scenario the period at whose end most is unpaid, and to whom; None where nothing ever is."""
+    period = tables.period_of(dataset)
+    owed = tables.shortfall(dataset)
+    found: dict[str, Document | None] = {str(name): None for name in dataset["scenario"].values}
+    for scenario, rows in owed.groupby("scenario", sort=False):
+        totals = rows.groupby(period, sort=False)["unpaid"].sum()
+        worst = rows[rows[period] == totals.idxmax()].sort_values("unpaid", ascending=False, kind="stable")
+        found[str(scenario)] = {
+            "amount": float(totals.max()),
+            period: str(totals.idxmax()),
+            "date": _plain(worst["date"].iloc[0]),
+            "payees": [
+                {"payee": str(payee), "unpaid": float(unpaid)}
+                for payee, unpaid in zip(worst["payee"], worst["unpaid"], strict=True)
+            ],
+        }
+    return found
+
+
+def _checks(dataset: xr.Dataset, scenario: str) -> Document:
+    place = list(dataset["scenario"].values).index(scenario)
+    broken = dataset["law_broken"].transpose("scenario", "law").values[place]
+    raised = dataset["alert_raised"].transpose("scenario", "alert").values[place]
+    return {
+        "alerts": [
+            {"alert": str(name), "count": int(count)}
+            for name, count in zip(dataset["alert"].values, raised, strict=True)
+            if count > 0
+        ],
+        "is_sound": bool(dataset["is_sound"].values[place]),
+        "broken_laws": [str(law) for law in dataset["law"].values[broken]],
+    }
+
+
+def _verdict(dataset: xr.Dataset, worst: Document | None) -> Document:
+    """Whether base pays everyone, and whether it does so when it is due, with a sentence that says it."""
+    currency, period = str(dataset.attrs["currency"]), tables.period_of(dataset)
+    owed = tables.shortfall(dataset.sel(scenario=["base"]))
+    at_end = owed[owed["date"] == pd.Timestamp(dataset[period].values[-1])]
+    left = [(str(payee), float(unpaid)) for payee, unpaid in zip(at_end["payee"], at_end["unpaid"], strict=True)]
+    if worst is None:
+        says = f"Base pays everyone in full and when due: nothing is unpaid at the end of any {period}."
+    elif not left:
+        most = worst["payees"][0]["payee"]
+        amount = sum_of_money(worst["amount"], currency)
+        says = f"Base pays everyone in full but late: {amount} is unpaid at the end of {worst[period]}, most of it to {most}."
+    else:
+        amount = sum_of_money(sum(unpaid for _, unpaid in left), currency)
+        whom = ", ".join(f"{payee} {sum_of_money(unpaid, currency)}" for payee, unpaid in left)
+        says = f"Base does not pay everyone: {amount} is still unpaid when the last {period} ends ({whom})."
+    return {"pays_everyone": not left, "pays_when_due": worst is None, "says": says}
+
+
+def amounts_of(document: Document) -> list[float]:
+    """Every amount of money in the tables of a document, for the scale to show them in."""
+    rows = [row for scenario in document["scenarios"] for row in scenario["payment_order"]]
+    return [row[name] for row in rows for name in ("due", "paid", "unpaid") if row[name] >= HALF_CENT]
+
+
+def json_ready(value: Any) -> Any:
+    """A document with its dates in ISO form."""
+    if isinstance(value, dict):
+        return {key: json_ready(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [json_ready(part) for part in value]
+    return value.isoformat() if isinstance(value, date) else value

@@ -1,0 +1,112 @@
+"""Results as pandas tables: payments in long form, the payment order, the schedule, what is short and when."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from .amounts import HALF_CENT
+
+MONEY_DECIMALS = 6  # of the currency unit: below it there is only the dust of adding large amounts
+AMOUNTS = ("due", "late", "claimed", "paid", "unpaid")
+
+
+def period_of(dataset: xr.Dataset) -> str:
+    """The name of the dimension the results run over: quarter, or month."""
+    return "month" if "month" in dataset.dims else "quarter"
+
+
+def payments(dataset: xr.Dataset) -> pd.DataFrame:
+    """What falls due, is claimed, is paid and stays unpaid: one row for each scenario, period and claim that is not nil.
+
+    Columns: scenario, quarter (or month), date (the period's last day), party (blank for money moved to another account),
+    account (that account, else blank), claim, and the five amounts in the deal's currency.
+    """
+    period = period_of(dataset)
+    amounts = {name: _ordered(dataset, f"claim_{name}", "scenario", period, "claim") for name in AMOUNTS}
+    amounts = {name: np.round(values, MONEY_DECIMALS) + 0.0 for name, values in amounts.items()}
+    scenario, time, claim = np.nonzero(np.any(np.stack(list(amounts.values())) != 0, axis=0))
+    payee = payees(dataset)[scenario, claim]
+    is_party = np.isin(payee, dataset["party"].values)
+    return pd.DataFrame(
+        {
+            "scenario": dataset["scenario"].values[scenario],
+            period: dataset["label"].values[time],
+            "date": dataset[period].values[time],
+            "party": np.where(is_party, payee, ""),
+            "account": np.where(is_party, "", payee),
+            "claim": dataset["claim"].values[claim],
+            **{name: values[scenario, time, claim] for name, values in amounts.items()},
+        }
+    )
+
+
+def payees(dataset: xr.Dataset) -> NDArray[np.object_]:
+    """Who each claim is paid to, (scenario, claim)."""
+    payee = dataset["payee"]
+    if "scenario" in payee.dims:
+        return np.asarray(payee.transpose("scenario", "claim").values)
+    return np.broadcast_to(payee.values, (dataset.sizes["scenario"], dataset.sizes["claim"]))
+
+
+def payment_order(dataset: xr.Dataset) -> pd.DataFrame:
+    """The parties of each scenario in order of their first payment, in chain order where that is the same.
+
+    Columns: scenario, party, first_paid, half_paid, last_paid (NaT where never), due, paid (sums of all periods), unpaid
+    (at the end), quarters_late (half_paid against base; NaN where either is absent).
+    """
+    period = period_of(dataset)
+    table = pd.DataFrame(_pairs(dataset, "party"))
+    for name in ("first_paid", "half_paid", "last_paid"):
+        table[name] = _ordered(dataset, name, "scenario", "party").ravel()
+    for name in ("due", "paid"):
+        table[name] = _ordered(dataset, name, "scenario", "party", period).sum(axis=2).ravel()
+    table["unpaid"] = _ordered(dataset, "unpaid", "scenario", "party", period)[..., -1].ravel()
+    table["quarters_late"] = _ordered(dataset, "quarters_late", "scenario", "party").ravel()
+    place = np.repeat(np.arange(dataset.sizes["scenario"]), dataset.sizes["party"])
+    order = np.lexsort((table["first_paid"].fillna(pd.Timestamp.max).to_numpy(), place))
+    return table.iloc[order].reset_index(drop=True)
+
+
+def schedule(dataset: xr.Dataset) -> pd.DataFrame:
+    """When each phase bills in each scenario, and which step holds it up.
+
+    Columns: scenario, phase, planned_billing, billing_start (NaT when cancelled), days_late, cancelled, stuck_step (blank
+    where none is), relief (days gained if that one delay were zero; NaN without a stuck step), parallel (whether curing it
+    alone gains nothing because another path is as late).
+    """
+    table = pd.DataFrame(_pairs(dataset, "phase"))
+    for name in ("planned_billing", "billing_start", "days_late", "cancelled", "stuck_step"):
+        table[name] = _ordered(dataset, name, "scenario", "phase").ravel()
+    stuck = _ordered(dataset, "stuck_step", "scenario", "phase")
+    relief = _ordered(dataset, "relief", "scenario", "phase", "step")
+    is_stuck = stuck[..., None] == dataset["step"].values
+    gained = np.where(stuck != "", np.where(is_stuck, relief, 0.0).sum(axis=2), np.nan)
+    table["relief"] = gained.ravel()
+    table["parallel"] = table["relief"] == 0
+    return table
+
+
+def shortfall(dataset: xr.Dataset) -> pd.DataFrame:
+    """What is unpaid at the end of each period, by payee (a party, or an account that claims money): rows above half a cent.
+
+    Columns: scenario, quarter (or month), date, payee, unpaid.
+    """
+    period = period_of(dataset)
+    owed = payments(dataset)
+    owed = owed[owed["unpaid"] >= HALF_CENT]
+    owed = owed.assign(payee=owed["party"].where(owed["party"] != "", owed["account"]))
+    return owed.groupby(["scenario", period, "date", "payee"], sort=False, as_index=False)["unpaid"].sum()
+
+
+def _ordered(dataset: xr.Dataset, name: str, *dims: str) -> NDArray[Any]:
+    """A variable's values with its dimensions in the order named."""
+    return np.asarray(dataset[name].transpose(*dims).values)
+
+
+def _pairs(dataset: xr.Dataset, dimension: str) -> dict[str, NDArray[Any]]:
+    """Every scenario with every label of a dimension, as two columns."""
+    scenarios, labels = dataset["scenario"].values, dataset[dimension].values
+    return {"scenario": np.repeat(scenarios, len(labels)), dimension: np.tile(labels, len(scenarios))}

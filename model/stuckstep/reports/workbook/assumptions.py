@@ -1,0 +1,176 @@
+"""The assumption sheets, as the deal room reads them: the headings in row 1, the rows below, nothing else."""
+
+import datetime
+from collections.abc import Iterator, Mapping
+
+from openpyxl.formatting.rule import FormulaRule
+from openpyxl.styles import PatternFill
+from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.datavalidation import DataValidation
+
+from stuckstep.deal import Cell, Column, Row, Value, schema, serial
+from stuckstep.engines.excel import headings
+
+from .calculations import MASTER, set_print, set_widths
+from .model import Model
+from .pages import Page
+from .styles import RED
+
+SPARE_ROWS = 20  # rows below a table that already have its drop-downs and bounds
+WIDEST, WIDEST_NOTE, NARROWEST = 34, 60, 9
+_MARKS = ("=", "+", "-", "@", "'", "\t")
+_NOTES = ("unit", "source", "note")
+_PROMPT, _PROMPT_TITLE, _LIST = 255, 32, 255  # characters a spreadsheet takes
+
+
+def add_table(page: Page, model: Model, table: str) -> None:
+    """One table: blue inputs, yellow where the formulas follow a change, grey where the program must run again."""
+    names = headings(table)
+    for column, heading in enumerate(names, start=1):
+        page.put(1, column, heading, "heading")
+    for number, row in enumerate(model.deal.tables[table], start=2):
+        for column, heading in enumerate(names, start=1):
+            _put(page, model, table, row, number, column, heading)
+    set_widths(page, tuple(_width(model, table, heading) for heading in names))
+    for number, row in enumerate(model.deal.tables[table], start=2):
+        page.heights[number] = _height(model, table, row)
+    page.heights[1] = 24.0
+    page.sheet.freeze_panes = "B2"
+    set_print(page, "1:1", "A:A")
+    whole = f"A1:{get_column_letter(len(names))}1"
+    page.sheet.conditional_formatting.add(whole, FormulaRule([f"{MASTER}>0"], fill=PatternFill(bgColor=RED)))
+    for validation in _validations(model, table):
+        page.sheet.add_data_validation(validation)
+
+
+def text_of(value: Value | str) -> str:
+    """A value of a cell as it is typed."""
+    if isinstance(value, tuple):
+        return ";".join(f"{part[0]}:{part[1]}" if isinstance(part, tuple) else part for part in value)
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return "" if value is None else value
+
+
+def put_value(page: Page, row: int, column: int, value: Value, role: str) -> None:
+    """A typed value with the format its kind asks for; text that begins like a formula is quoted."""
+    if isinstance(value, float):
+        whole = "number input" if value.is_integer() else "decimal input"
+        page.put(row, column, value, role, whole)
+    elif isinstance(value, datetime.date):
+        page.put(row, column, serial(value), role, "input date")
+    else:
+        text = text_of(value)
+        page.put(row, column, text, f"{role} quoted" if text.startswith(_MARKS) else role, "general")
+
+
+def _put(page: Page, model: Model, table: str, row: Row, number: int, column: int, heading: str) -> None:
+    if heading in _NOTES:
+        put_value(page, number, column, row.extras.get(heading), "note")
+        return
+    value = row.cells[heading]
+    role = "input" if _is_live(model, table, row, heading) else "shape"
+    if isinstance(value, float) and _is_rate(table, row, heading):
+        page.put(number, column, value, role, "percent input")
+    else:
+        put_value(page, number, column, value, role)
+
+
+def _is_live(model: Model, table: str, row: Row, heading: str) -> bool:
+    """Whether formulas follow when the cell is changed: it is a number or date that they read."""
+    key = text_of(next(iter(row.cells.values())))
+    if table == "deal":
+        return heading == "value" and (key == "start" or Cell("deal", key, "value") in model.live.rows)
+    if table != "scenarios":
+        return Cell(table, key, heading) in model.live.rows
+    where, name, column = (text_of(row.cells[part]) for part in ("table", "row", "column"))
+    cell = Cell(where, name, "value" if where == "deal" else column)
+    return heading == "value" and key in model.scenarios and cell in model.live.rows
+
+
+def _is_rate(table: str, row: Row, heading: str) -> bool:
+    column = _column(table, text_of(row.cells["item"]) if table == "deal" else heading)
+    return column is not None and column.unit in ("1", "1/year")
+
+
+def _column(table: str, name: str) -> Column | None:
+    return next((column for column in schema() if column.table == table and column.column == name), None)
+
+
+def _texts(model: Model, table: str, heading: str) -> Iterator[str]:
+    for row in model.deal.tables[table]:
+        value = row.extras.get(heading) if heading in _NOTES else row.cells[heading]
+        yield text_of(value)
+
+
+def _width(model: Model, table: str, heading: str) -> float:
+    widest = max((len(text) for text in _texts(model, table, heading)), default=0)
+    longest = WIDEST_NOTE if heading in _NOTES else WIDEST
+    return min(max(widest + 3, len(heading) + 3, NARROWEST), longest)
+
+
+def _height(model: Model, table: str, row: Row) -> float:
+    """Enough lines for the longest text of the row."""
+    lines = 1
+    for heading in headings(table):
+        text = text_of(row.extras.get(heading) if heading in _NOTES else row.cells[heading])
+        per_line = _width(model, table, heading) * (1.15 if heading in _NOTES else 0.95)
+        lines = max(lines, -(-len(text) // int(per_line)))
+    return 12.5 * lines + 2
+
+
+def _validations(model: Model, table: str) -> Iterator[DataValidation]:
+    """A drop-down for choices and names, bounds for numbers and dates, and a prompt that says what a column means."""
+    last = len(model.deal.tables[table]) + 1 + SPARE_ROWS
+    if table == "deal":
+        for number, row in enumerate(model.deal.tables["deal"], start=2):
+            column = _column("deal", text_of(row.cells["item"]))
+            if column is not None:
+                yield _validation(model, column, f"B{number}")
+        return
+    for position, heading in enumerate(headings(table), start=1):
+        column = _column(table, heading)
+        if column is not None:
+            letter = get_column_letter(position)
+            yield _validation(model, column, f"{letter}2:{letter}{last}")
+
+
+def _validation(model: Model, column: Column, where: str) -> DataValidation:
+    validation = DataValidation(allow_blank=True, sqref=where, **_rule(model, column))
+    validation.promptTitle = column.column[:_PROMPT_TITLE]
+    unit = "" if column.type not in ("number", "days", "count", "date") else f" [{column.unit}]"
+    validation.prompt = f"{column.meaning}{unit}{_default(column)}"[:_PROMPT]
+    validation.errorTitle = column.column[:_PROMPT_TITLE]
+    validation.error = f"{column.meaning}{_range(column)}"[:_PROMPT]
+    validation.showInputMessage = validation.showErrorMessage = True
+    return validation
+
+
+def _default(column: Column) -> str:
+    if column.default in ("", "none"):
+        return "" if column.default else "; required"
+    return f"; blank: {column.default.lstrip('=')}"
+
+
+def _range(column: Column) -> str:
+    return "" if column.low is None else f" ({text_of(column.low)} to {text_of(column.high)})"
+
+
+def _rule(model: Model, column: Column) -> Mapping[str, str | None]:
+    if column.type == "choice":
+        choices = f'"{",".join(column.allowed)}"'
+        return {"type": "list", "formula1": choices} if len(choices) <= _LIST else {}
+    if column.type == "ref" and len(column.sources) == 1 and not column.words:
+        rows = model.deal.tables.get(column.sources[0], ())
+        return {"type": "list", "formula1": f"{column.sources[0]}!$A$2:$A${len(rows) + 1}"} if rows else {}
+    kinds = {"number": "decimal", "days": "whole", "count": "whole", "date": "date"}
+    if column.type in kinds and column.low is not None and column.high is not None:
+        low, high = (_bound(bound) for bound in (column.low, column.high))
+        return {"type": kinds[column.type], "operator": "between", "formula1": low, "formula2": high}
+    return {}
+
+
+def _bound(bound: float | datetime.date) -> str:
+    return f"{serial(bound):.0f}" if isinstance(bound, datetime.date) else f"{bound:.15g}"

@@ -1,0 +1,51 @@
+"""The README says what the program says: its tables are made from the program's own."""
+
+import os
+import re
+from pathlib import Path
+
+from stuckstep.deal import schema
+from stuckstep.rules.checks import LAWS
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def block(name: str) -> str:
+    return re.search(f"<!-- {name} -->\n(.*)<!-- /{name} -->", README.read_text(encoding="utf-8"), re.S)[1]
+
+
+def columns_table() -> str:
+    rows = ["| table | column | what it is |", "|---|---|---|"]
+    for column in schema():
+        bounds = "" if column.low is None else f"{bound(column.low)} to {bound(column.high)}"
+        inside = ", ".join(part for part in (column.unit, bounds) if part)
+        unit = f" ({inside})" if inside else ""
+        default = f" [{column.default}]" if column.default else ""
+        rows.append(f"| {column.table} | `{column.column}`{default} | {column.meaning}{unit} |")
+    return "\n".join(rows) + "\n"
+
+
+def bound(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def laws_list() -> str:
+    return "".join(f"- {law}\n" for law in LAWS.values())
+
+
+def test_the_tables_are_the_programs_own():
+    """With STUCKSTEP_WRITE_README=1 the blocks are written instead, for whoever changes a column or a law."""
+    blocks = {"columns": columns_table(), "laws": laws_list()}
+    if os.environ.get("STUCKSTEP_WRITE_README") == "1":
+        text = README.read_text(encoding="utf-8")
+        for name, wanted in blocks.items():
+            text = re.sub(f"(<!-- {name} -->\n).*(<!-- /{name} -->)", lambda m, w=wanted: m[1] + w + m[2], text, flags=re.S)
+        README.write_text(text, encoding="utf-8")
+    for name, wanted in blocks.items():
+        assert block(name) == wanted
+
+
+def test_the_first_two_shell_blocks_are_the_set_up():
+    blocks = re.findall(r"```sh\n(.*?)```", README.read_text(encoding="utf-8"), re.S)
+    assert "stuckstep run assumptions/superpod" in blocks[0]
+    assert "pytest" in blocks[1]
