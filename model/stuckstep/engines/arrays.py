@@ -1,24 +1,29 @@
-"""Reads the lines as arrays: all scenarios at once, period by period.
+"""Works the lines out with numpy: all scenarios of a chunk at once, period by period.
 
-The lines become one generated numpy function. Static lines have the shape (scenario,), or none where no scenario differs;
-lines without cash are worked for all periods at once; only the lines with cash go through the loop over periods. Every
-operation is elementwise and in the order the expression states, so a scenario alone gives the bits it gives in a batch.
+What does not differ between the scenarios is worked once, in plain numbers and series. Every operation is elementwise and
+in the order the expression states, so a scenario alone gives the bits it gives in a batch, in a chunk of any size.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stuckstep.deal import Cell
-from stuckstep.rules.expression import Node
-from stuckstep.rules.lines import Line, Lines
+
+from .operations import Program, translate, varying
+from .registers import Layout, Step, lay_out
+from .steady import month, steady
+
+__all__ = ["CHUNK", "Array", "Clock", "Job", "Program", "Worker", "evaluate", "prepare", "translate", "worker"]
 
 Array = NDArray[np.float64]
-CHUNK = 2000  # scenarios worked at a time: their arrays stay in the processor's cache
+# Works out one chunk: the varying inputs (scenario,) go in, the kept lines come out, (scenario,) or (period, scenario).
+# What comes out lies in buffers that the next chunk uses again.
+Worker = Callable[[Mapping[Cell, Array]], dict[str, Array]]
+CHUNK = 2000  # scenarios worked at a time: their registers stay in the processor's cache
 
 
 class Clock(NamedTuple):
@@ -29,25 +34,39 @@ class Clock(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Program:
-    """The generated code of some lines, what it reads and what it keeps."""
+class Job:
+    """A program made ready for a batch: the steps for what varies, the values of what does not.
 
-    source: str
-    code: CodeType
-    inputs: tuple[Cell, ...]
-    bases: tuple[Cell, ...]
-    kept: tuple[str, ...]
-    static: frozenset[str]
+    slots holds by (period, slot) what the steps read; steady each kept line that is the same in every scenario, a
+    number or a series (period,).
+    """
+
+    program: Program
+    layout: Layout
+    periods: int
+    slots: Array
+    steady: Mapping[str, Any]
 
 
-def translate(lines: Lines, keep: Iterable[str] | None = None) -> Program:
-    """The program that works out the lines named in `keep` (all of them by default) and all that these read."""
-    kept = tuple(lines) if keep is None else tuple(dict.fromkeys(keep))
-    writer = _Writer(lines, kept)
-    source = writer.write(_needed(lines, kept))
-    static = frozenset(name for name in kept if lines[name].kind == "static")
-    code = compile(source, "<lines>", "exec")
-    return Program(source, code, tuple(writer.inputs), tuple(writer.bases), kept, static)
+def prepare(
+    program: Program,
+    changed: Sequence[Cell],
+    value: Callable[[Cell], float],
+    base_value: Callable[[Cell], float],
+    clock: Clock,
+) -> Job:
+    """A program ready for scenarios in which the cells `changed` differ; `value` gives every other input's value.
+
+    `base_value` gives an input's value in the base sheets.
+    """
+    varies = varying(program, changed)
+    layout = lay_out(program, varies)
+    values = steady(program, varies, value, base_value, clock)
+    periods = len(clock.first_day)
+    slots = np.empty((periods, len(layout.slots)))
+    for slot, place in enumerate(layout.slots):
+        slots[:, slot] = values[place]
+    return Job(program, layout, periods, slots, {line: values[place] for line, place in layout.steady.items()})
 
 
 def evaluate(
@@ -61,191 +80,138 @@ def evaluate(
 
     `value` gives an input's value by scenario, `base_value` its value in the base sheets.
     """
-    periods = len(clock.first_day)
+    columns = {cell: value(cell) for cell in program.inputs}
+    changed = [cell for cell, values in columns.items() if not (values == values[0]).all()]
+    job = prepare(program, changed, lambda cell: float(columns[cell][0]), base_value, clock)
+    width = min(scenarios, CHUNK)
+    work = worker(job, width)
     out = {
-        name: np.empty(scenarios if name in program.static else (periods, scenarios), dtype=np.float64)
+        name: np.empty(scenarios if name in program.static else (job.periods, scenarios), dtype=np.float64)
         for name in program.kept
     }
-    inputs = [value(cell) for cell in program.inputs]
-    bases = [np.float64(base_value(cell)) for cell in program.bases]
-    namespace: dict[str, Any] = dict(_FUNCTIONS)
-    exec(program.code, namespace)
-    for start in range(0, scenarios, CHUNK):
-        part = slice(start, start + CHUNK)
-        views = [array[..., part] for array in out.values()]
-        namespace["run"](_narrow(inputs, part), bases, clock.first_day, clock.next_first_day, views)
+    for start in range(0, scenarios, width):
+        part = slice(start, start + width)
+        for name, values in work({cell: columns[cell][part] for cell in changed}).items():
+            out[name][..., part] = values
     return out
 
 
-def _narrow(inputs: Sequence[Array], part: slice) -> list[Any]:
-    """Each input's values in a chunk; one number where they are all equal, so that it is worked once for all."""
-    chunk = [array[part] for array in inputs]
-    return [values[0] if (values == values[0]).all() else values for values in chunk]
+def worker(job: Job, width: int) -> Worker:
+    """What works out chunks of up to `width` scenarios of a job, in registers of its own (one thread's)."""
+    layout = job.layout
+    registers = np.zeros((layout.registers, width))
+    masks = np.zeros((layout.masks, width), dtype=bool)
+    now = np.zeros(len(layout.slots))
+    once, each = (_bind(steps, registers, masks, now, job.slots) for steps in (layout.once, layout.each))
+    out = np.empty((layout.kept_rows, job.periods, width))
+    fixed = {line: _filled(values, job, line, width) for line, values in job.steady.items()}
+    first, into, count = layout.carried
+
+    def work(columns: Mapping[Cell, Array]) -> dict[str, Array]:
+        size = next((len(values) for values in columns.values()), 1)
+        for cell, register in layout.inputs.items():
+            registers[register, :size] = columns[cell]
+            registers[register, size:] = columns[cell][-1]
+        with np.errstate(all="ignore"):
+            now[:] = job.slots[0]
+            for function, operands in once:
+                function(*operands)
+            for period, row in enumerate(job.slots):
+                now[:] = row
+                for function, operands in each:
+                    function(*operands)
+                out[:, period] = registers[: layout.kept_rows]
+                registers[into : into + count] = registers[first : first + count]
+        found = {line: values[..., :size] for line, values in fixed.items()}
+        found |= {line: registers[row, :size] for line, row in layout.kept_once.items()}
+        found |= {line: out[row, :, :size] for line, row in layout.kept.items()}
+        return found
+
+    return work
 
 
-def _needed(lines: Lines, kept: Iterable[str]) -> list[Line]:
-    """The kept lines and all they read, in order."""
-    found: set[str] = set()
-    waiting = list(kept)
-    while waiting:
-        name = waiting.pop()
-        if name in found:
-            continue
-        found.add(name)
-        line = lines[name]
-        nodes = [*line.value.walk(), *(line.opening.walk() if line.opening is not None else ())]
-        waiting += [str(node.leaf) for node in nodes if node.operator in ("line", "last")]
-    return [line for name, line in lines.items() if name in found]
+def _filled(values: Any, job: Job, line: str, width: int) -> Array:
+    shape = (width,) if line in job.program.static else (job.periods, width)
+    return np.broadcast_to(values if np.ndim(values) == 0 else np.asarray(values)[:, None], shape)
 
 
-class _Writer:
-    """Writes one function: `v` holds a line, `x` a line without cash in this period, `p` a line one period earlier."""
+Bound = tuple[Callable[..., Any], tuple[Any, ...]]
 
-    def __init__(self, lines: Lines, kept: Sequence[str]) -> None:
-        self.lines = lines
-        self.number = {name: position for position, name in enumerate(lines)}
-        self.kept = {name: position for position, name in enumerate(kept)}
-        self.inputs: dict[Cell, int] = {}
-        self.bases: dict[Cell, int] = {}
-        self.lists: dict[tuple[str, ...], int] = {}
-        self.read_in_loop: dict[str, None] = {}
-        self.read_before: dict[str, None] = {}
-        self.parts: dict[str, list[str]] = {"static": [], "time": [], "cash": []}
-        self.kind = "static"
 
-    def write(self, needed: Sequence[Line]) -> str:
-        for line in needed:
-            self.kind = line.kind
-            code = self.expression(line.value)
-            body = self.parts[line.kind]
-            body.append(f"v{self.number[line.name]} = {code}")
-            if line.name in self.kept:
-                index = "[t]" if line.kind == "cash" else "[...]"
-                body.append(f"out[{self.kept[line.name]}]{index} = v{self.number[line.name]}")
-        return "\n".join(self._assembled())
+def _bind(
+    steps: Sequence[Step], registers: Array, masks: NDArray[np.bool_], now: Array, slots: Array
+) -> list[Bound]:
+    """Each step as a function and the rows it works on; slots as views of what they hold now."""
 
-    def _assembled(self) -> Iterable[str]:
-        self.kind = "static"
-        openings = [f"p{self.number[name]} = {self._opening(name)}" for name in self.read_before]
-        yield "def run(inputs, bases, first_days, next_first_days, out):"
-        reads = [f"i{position} = inputs[{position}]" for position in self.inputs.values()]
-        reads += [f"b{position} = bases[{position}]" for position in self.bases.values()]
-        reads += ["horizon = next_first_days[-1]"]
-        columns = ["first_day = first_days[:, None]", "next_first_day = next_first_days[:, None]"]
-        clocks = [*columns, "days = next_first_day - first_day"]
-        yield from ("    " + row for row in [*reads, *self.parts["static"], *clocks, *self.parts["time"], *openings])
-        yield "    for t in range(len(first_days)):"
-        today = [
-            "first_day = first_days[t]",
-            "next_first_day = next_first_days[t]",
-            "days = next_first_day - first_day",
-        ]
-        today += [f"x{self.number[name]} = v{self.number[name]}[t]" for name in self.read_in_loop]
-        tomorrow = [f"p{self.number[name]} = v{self.number[name]}" for name in self.read_before]
-        yield from ("        " + row for row in [*today, *self.parts["cash"], *tomorrow])
+    def row(operand: int) -> Any:
+        return registers[operand] if operand >= 0 else now[~operand, ...]
 
-    def _opening(self, name: str) -> str:
-        opening = self.lines[name].opening
-        return "0.0" if opening is None else self.expression(opening)
+    def mask(operand: int) -> Any:
+        return masks[operand] if operand >= 0 else now[~operand, ...]
 
-    def expression(self, node: Node) -> str:
-        parts = [self.expression(part) for part in node.parts] if node.operator not in ("choose", "pick") else []
-        match node.operator:
-            case "number":
-                return repr(node.leaf)
-            case "input" | "base":
-                return self._input(node)
-            case "clock":
-                return str(node.leaf)
-            case "line":
-                return self._line(str(node.leaf))
-            case "last":
-                self.read_before[str(node.leaf)] = None
-                return f"p{self.number[str(node.leaf)]}"
+    spare, index = np.zeros(registers.shape[1], dtype=bool), np.zeros(registers.shape[1], dtype=np.intp)
+    bound: list[Bound] = []
+    for name, result, operands in steps:
+        match name:
             case "choose":
-                condition, then, otherwise = node.parts
-                test = self._comparison(condition) or f"({self.expression(condition)} != 0.0)"
-                return f"where({test}, {self.expression(then)}, {self.expression(otherwise)})"
-            case "below" | "upto":
-                return f"({self._comparison(node)} * 1.0)"
+                rows = [mask(operands[0]), *map(row, operands[1:]), registers[result]]
+                bound.append((_choose if operands[0] >= 0 else _choose_one, tuple(rows)))
+            case "flag":
+                bound.append((np.copyto, (registers[result], masks[operands[0]])))
+            case "copy":
+                bound.append((np.copyto, (registers[result], row(operands[0]))))
+            case "below" | "upto" | "unequal":
+                bound.append((_COMPARE[name], (*map(row, operands), masks[result])))
+            case "ratio":
+                bound.append((_ratio, (*map(row, operands), spare, registers[result])))
+            case "pick" if max(operands[1:]) < 0:  # the list is static and the same everywhere
+                listed = slots[0, [~one for one in operands[1:]]]
+                bound.append((_pick_listed, (row(operands[0]), listed, index, registers[result])))
             case "pick":
-                return self._pick(node)
-            case "least" | "most":
-                return self._nested("minimum" if node.operator == "least" else "maximum", parts)
-            case "ratio" | "whole" | "month":
-                return f"{node.operator}({', '.join(parts)})"
-            case "add" | "subtract" | "multiply" | "divide":
-                left = parts[0][1:-1] if node.parts[0].operator in _CHAINS[node.operator] else parts[0]
-                return f"({left} {_SIGNS[node.operator]} {parts[1]})"
-        raise ValueError(f"the array reader cannot express {node.operator}")
-
-    def _comparison(self, node: Node) -> str | None:
-        if node.operator not in ("below", "upto"):
-            return None
-        left, right = (self.expression(part) for part in node.parts)
-        return f"({left} {'<' if node.operator == 'below' else '<='} {right})"
-
-    def _nested(self, function: str, parts: Sequence[str]) -> str:
-        result = parts[0]
-        for part in parts[1:]:
-            result = f"{function}({result}, {part})"
-        return result
-
-    def _input(self, node: Node) -> str:
-        assert isinstance(node.leaf, Cell)
-        table, letter = (self.inputs, "i") if node.operator == "input" else (self.bases, "b")
-        return f"{letter}{table.setdefault(node.leaf, len(table))}"
-
-    def _line(self, name: str) -> str:
-        if self.kind == "cash" and self.lines[name].kind == "time":
-            self.read_in_loop[name] = None
-            return f"x{self.number[name]}"
-        return f"v{self.number[name]}"
-
-    def _pick(self, node: Node) -> str:
-        """Lists are of static lines, so they are stacked once, before anything with a period."""
-        position, *choices = node.parts
-        names = tuple(str(choice.leaf) for choice in choices)
-        if names not in self.lists:
-            self.lists[names] = len(self.lists)
-            stacked = ", ".join(f"v{self.number[name]}" for name in names)
-            self.parts["static"].append(f"l{self.lists[names]} = stack({stacked})")
-        return f"pick({self.expression(position)}, l{self.lists[names]})"
+                bound.append((_pick, (row(operands[0]), [row(one) for one in operands[1:]], spare, registers[result])))
+            case _:
+                bound.append((_INTO[name], (*map(row, operands), registers[result])))
+    return bound
 
 
-def _ratio(left: Any, right: Any) -> Any:
-    positive = right > 0.0
-    return np.where(positive, left / np.where(positive, right, 1.0), 0.0)
+def _choose(mask: Any, then: Any, otherwise: Any, out: Array) -> None:
+    np.copyto(out, otherwise)
+    np.copyto(out, then, where=mask)
 
 
-def _month(date: Any) -> Any:
-    """YEAR x 12 + MONTH of a spreadsheet serial (day 25569 is 1970-01-01, whose month is 23641)."""
-    days = (np.asarray(date) - 25569.0).astype("datetime64[D]")
-    return days.astype("datetime64[M]").astype(np.int64) + 23641.0
+def _choose_one(mask: Any, then: Any, otherwise: Any, out: Array) -> None:
+    np.copyto(out, then if mask else otherwise)
 
 
-def _stack(*values: Any) -> Any:
-    return np.stack(np.broadcast_arrays(*values))
+def _ratio(left: Any, right: Any, spare: Any, out: Array) -> None:
+    np.divide(left, right, out)
+    np.less_equal(right, 0.0, spare)
+    np.copyto(out, 0.0, where=spare)
 
 
-def _pick(position: Any, values: Any) -> Any:
-    index = np.asarray(position).astype(np.intp)
-    return values[index] if values.ndim == 1 else values[index, np.arange(values.shape[1])]
+def _pick(position: Any, choices: Sequence[Any], spare: Any, out: Array) -> None:
+    for number, choice in enumerate(choices):
+        np.equal(position, number, spare)
+        np.copyto(out, choice, where=spare)
 
 
-_SIGNS: Mapping[str, str] = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
-# Long sums stand without a bracket for each term, which Python would not parse; the order stays left to right.
-_CHAINS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("add", "subtract"), ("add", "subtract")),
-    **dict.fromkeys(("multiply", "divide"), ("multiply", "divide")),
-}
-_FUNCTIONS: Mapping[str, Any] = {
-    "where": np.where,
-    "minimum": np.minimum,
-    "maximum": np.maximum,
+def _pick_listed(position: Any, listed: Array, index: NDArray[np.intp], out: Array) -> None:
+    np.copyto(index, position, casting="unsafe")
+    listed.take(index, out=out, mode="clip")
+
+
+def _month(date: Any, out: Array) -> None:
+    out[:] = month(date)
+
+
+_COMPARE: Mapping[str, Callable[..., Any]] = {"below": np.less, "upto": np.less_equal, "unequal": np.not_equal}
+_INTO: Mapping[str, Callable[..., Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "least": np.fmin,
+    "most": np.fmax,
     "whole": np.floor,
-    "ratio": _ratio,
     "month": _month,
-    "stack": _stack,
-    "pick": _pick,
 }

@@ -8,7 +8,7 @@ import os
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -35,7 +35,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text. `left` holds the positions of the columns of names; the others are numbers and dates, set right."""
+    """A table of text. `left` holds the positions of the columns of names; numbers and dates are set right."""
 
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -52,8 +52,17 @@ def show(blocks: Iterable[Block], stream: TextIO) -> None:
         _show_rich(blocks, stream)
     else:
         width = _columns()
-        for block in blocks:
-            stream.write("\n".join(_plain(block, width)) + "\n")
+        for line in _single_blanks(line for block in blocks for line in _plain(block, width)):
+            stream.write(line + "\n")
+
+
+def _single_blanks(lines: Iterable[str]) -> Iterator[str]:
+    """The lines without blank ones at the top and next to each other."""
+    before = ""
+    for line in lines:
+        if line or before:
+            yield line
+        before = line
 
 
 def _columns() -> int | None:
@@ -79,8 +88,8 @@ def _wrapped(text: str, width: int | None, indent: int = 0) -> list[str]:
     pad = " " * indent
     if width is None:
         return [pad + text]
-    options = {"initial_indent": pad, "subsequent_indent": pad + "  "}
-    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False, **options) or [""]
+    lines = textwrap.wrap(text, width - indent, break_on_hyphens=False, break_long_words=False)
+    return [pad + line for line in lines] or [""]
 
 
 def _show_rich(blocks: Iterable[Block], stream: TextIO) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import date
-from typing import Any
 
 from .amounts import Scale, money, scale_of, sum_of_money
 from .console import Block, Heading, Sentence, Table
@@ -34,36 +33,50 @@ def _opening(document: Document, unit: str) -> Iterator[Block]:
 
 def _overview(document: Document, scale: Scale, unit: str) -> Iterator[Block]:
     last, scenarios = document["paid_last"], document["scenarios"]
-    lost = any(phase["cancelled"] for scenario in scenarios for phase in scenario["phases"])
+    broken = [scenario["scenario"] for scenario in scenarios if not scenario["is_sound"]]
     headings = ["scenario", "bills", "days late", "stuck step", "relief days", f"short of {unit}", "at end of"]
-    headings += [f"{last} later"] * (last is not None) + ["cancelled"] * lost + ["check"]
-    rows = [_overview_row(document, scenario, scale, last is not None, lost) for scenario in scenarios]
-    yield Table(headings, rows, frozenset({0, 3}), "All scenarios")
+    headings += ["half paid later"] * (last is not None) + ["check"] * bool(broken)
+    rows = [_overview_row(document, scenario, scale) for scenario in scenarios]
+    yield Table(headings, [row[: len(headings)] for row in rows], frozenset({0, 3}), "All scenarios")
     yield Sentence(_legend(document))
+    if broken:
+        yield Sentence(f"MASTER CHECK BROKEN in {_names(broken)}: see there.", "bold red")
+    else:
+        yield Sentence(f"Master check: sound in all {len(scenarios)} scenarios, no law is broken.", "green")
 
 
-def _overview_row(document: Document, scenario: Document, scale: Scale, last: bool, lost: bool) -> list[str]:
-    phases, short = scenario["phases"], scenario["largest_shortfall"]
-    billing = [phase["billing_start"] for phase in phases if phase["billing_start"] is not None]
+def _overview_row(document: Document, scenario: Document, scale: Scale) -> list[str]:
+    phases, short, last = scenario["phases"], scenario["largest_shortfall"], document["paid_last"]
     worst = max(phases, key=lambda phase: (phase["days_late"] or 0, phase["relief"] or 0))
-    late, cancelled = worst["days_late"], sum(phase["cancelled"] for phase in phases)
-    row = [scenario["scenario"], _date(max(billing, default=None)), "" if late is None else _days(late)]
+    row = [scenario["scenario"], _last_billing(phases), _days(worst["days_late"])]
     row += [worst["stuck_step"] or "", _days(worst["relief"])]
     row += [money(short["amount"], scale) if short else "-", short[document["grid"]] if short else ""]
-    row += [_later(scenario["paid_last_quarters_late"])] * last + [str(cancelled or "")] * lost
+    row += [_later(party) for party in scenario["payment_order"] if party["party"] == last]
     return [*row, "sound" if scenario["is_sound"] else "BROKEN"]
 
 
+def _last_billing(phases: Sequence[Document]) -> str:
+    """When the last phase that is not cancelled bills; a star where some are."""
+    billing = [phase["billing_start"] for phase in phases if phase["billing_start"] is not None]
+    if not billing:
+        return "cancelled" if any(phase["cancelled"] for phase in phases) else "never"
+    return _date(max(billing)) + "*" * any(phase["cancelled"] for phase in phases)
+
+
 def _legend(document: Document) -> str:
-    several = any(len(scenario["phases"]) > 1 for scenario in document["scenarios"])
+    phases = [phase for scenario in document["scenarios"] for phase in scenario["phases"]]
+    several = len({phase["phase"] for phase in phases}) > 1
     last, grid = document["paid_last"], document["grid"]
     text = (
-        f"bills: first day of billing{' of the last phase' * several}. days late: behind the plan"
-        f"{', for the latest phase' * several}. relief: days gained if the stuck step's delay were zero"
-        f"; 0 where another path is as late. short: the most that is unpaid at the end of any {grid}."
+        f"bills: first day of billing{' of the last phase' * several}"
+        f"{' (*: other phases are cancelled)' * (several and any(phase['cancelled'] for phase in phases))}. "
+        f"days late: behind the plan{', for the latest phase' * several}. "
+        "relief: days gained if the stuck step's delay were zero"
+        f"{', none where another path is as late' * any(phase['parallel'] for phase in phases)}. "
+        f"short of: the most that is unpaid at the end of any {grid}."
     )
     if last is not None:
-        text += f" {last} later: {grid}s by which half of its money comes later than in base."
+        text += f" half paid later: {grid}s by which half of all that {last} gets is paid later than in base."
     return text
 
 
@@ -108,14 +121,15 @@ def _billing_notes(phases: Sequence[Document]) -> Iterator[str]:
 
 
 def _order(document: Document, order: Sequence[Document], scale: Scale, unit: str) -> Table:
-    headings = ["party", "first paid", "half paid", "last paid", "due", "paid", "unpaid", f"{document['grid']}s later"]
+    headings = ["party", "first paid", "half paid", "last paid", "due", "late charges", "paid", "unpaid"]
+    headings.append(f"{document['grid']}s later")
     rows = []
     for row in order:
         if row["due"] == 0 and row["paid"] == 0:
             continue
         dates = [_date(row[name]) or "never" for name in ("first_paid", "half_paid", "last_paid")]
-        amounts = [money(row[name], scale) for name in ("due", "paid", "unpaid")]
-        rows.append([row["party"], *dates, *amounts, _later(row["quarters_late"])])
+        amounts = [money(row[name], scale) for name in ("due", "late", "paid", "unpaid")]
+        rows.append([row["party"], *dates, *amounts, _later(row)])
     return Table(headings, rows, title=f"Payment order ({unit})")
 
 
@@ -151,8 +165,9 @@ def _days(days: float | None) -> str:
     return "" if days is None else f"{days:,.0f}"
 
 
-def _later(periods: Any) -> str:
-    """How many periods later: signed only when it is earlier, blank where there is nothing to compare."""
+def _later(party: Document) -> str:
+    """How many periods later than in base a party is half paid: in brackets when earlier, blank where none compare."""
+    periods = party["quarters_late"]
     if periods is None:
-        return ""
+        return "" if party["half_paid"] else "never"
     return f"({-periods:.0f})" if periods < 0 else f"{periods:.0f}"

@@ -1,9 +1,9 @@
 """results.nc: the Dataset as a NetCDF-4 file, and the same Dataset again from it.
 
-The file is written through h5py, in the layout the NetCDF-4 library gives it (every coordinate is a dimension scale): ten
-times as fast as through xarray, and read by anything that reads NetCDF-4. Three things a file cannot hold as they are
-are put in other words and back: `units` of dates (NetCDF needs the field for the epoch), `days` as a unit (which readers
-take for a span of time), and truth values.
+The file is written through h5py, in the layout the NetCDF-4 library gives it (every coordinate is a dimension scale):
+ten times as fast as through xarray, and read by anything that reads NetCDF-4. Three things a file cannot hold as they
+are are put in other words and back: `units` of dates (NetCDF needs the field for the epoch), `days` as a unit (which
+readers take for a span of time), and truth values.
 """
 
 import os
@@ -40,7 +40,7 @@ def write_results(dataset: xr.Dataset, path: str | PathLike[str]) -> None:
 
 
 def read_results(path: str | PathLike[str]) -> xr.Dataset:
-    """The Dataset in a file of `write_results`, identical to the one that was written. OSError where it cannot be read."""
+    """The Dataset in a file of `write_results`, identical to what was written. OSError where it cannot be read."""
     dates = xr.coders.CFDatetimeCoder(time_unit="s")
     dataset = xr.load_dataset(path, engine="h5netcdf", decode_times=dates, decode_timedelta=False)
     for name, variable in dataset.variables.items():

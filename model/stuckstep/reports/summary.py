@@ -17,25 +17,23 @@ Document = dict[str, Any]
 
 
 def summarise(deal: Deal, dataset: xr.Dataset, scenarios: Sequence[str] | None = None) -> Document:
-    """The document of some scenarios (all by default) of results that hold base too. Dates are dates, absent is None."""
+    """The document of some scenarios (all by default) of results that hold base too. Absent is None."""
     chosen = [str(name) for name in dataset["scenario"].values if scenarios is None or name in scenarios]
     labels = [str(label) for label in dataset["label"].values]
     shortfalls = _shortfalls(dataset)
     phases, order = _by_scenario(tables.schedule(dataset)), _by_scenario(tables.payment_order(dataset))
-    last = paid_last(deal)
     return {
         "deal": deal.name,
         **{key: str(value) for key, value in dataset.attrs.items()},
         "grid": tables.period_of(dataset),
         "periods": {"count": len(labels), "first": labels[0], "last": labels[-1]},
         "base": _verdict(dataset, shortfalls["base"]),
-        "paid_last": last,
+        "paid_last": paid_last(deal),
         "scenarios": [
             {
                 "scenario": name,
                 "phases": phases[name],
                 "payment_order": order[name],
-                "paid_last_quarters_late": next((r["quarters_late"] for r in order[name] if r["party"] == last), None),
                 "largest_shortfall": shortfalls[name],
                 **_checks(dataset, name),
             }
@@ -45,7 +43,7 @@ def summarise(deal: Deal, dataset: xr.Dataset, scenarios: Sequence[str] | None =
 
 
 def paid_last(deal: Deal) -> str | None:
-    """The party that takes what all others leave: the payee of the first residual that pays a party; None without one."""
+    """The party that takes what all others leave: whom the first residual to a party pays; None without one."""
     sheets = base(deal)
     parties = sheets.keys("parties")
     for claim in sheets.keys("claims"):
@@ -69,7 +67,7 @@ def _plain(value: Any) -> Any:
         return pd.Timestamp(value).date()
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    if value is pd.NaT or value == "" or value != value:  # noqa: PLR0124 (only NaN differs from itself)
+    if value is pd.NaT or value == "" or value != value:  # only NaN differs from itself
         return None
     return float(value) if isinstance(value, (float, np.floating)) else value
 
@@ -77,21 +75,21 @@ def _plain(value: Any) -> Any:
 def _shortfalls(dataset: xr.Dataset) -> dict[str, Document | None]:
     """For each scenario the period at whose end most is unpaid, and to whom; None where nothing ever is."""
     period = tables.period_of(dataset)
-    owed = tables.shortfall(dataset)
-    found: dict[str, Document | None] = {str(name): None for name in dataset["scenario"].values}
-    for scenario, rows in owed.groupby("scenario", sort=False):
-        totals = rows.groupby(period, sort=False)["unpaid"].sum()
-        worst = rows[rows[period] == totals.idxmax()].sort_values("unpaid", ascending=False, kind="stable")
-        found[str(scenario)] = {
-            "amount": float(totals.max()),
-            period: str(totals.idxmax()),
-            "date": _plain(worst["date"].iloc[0]),
-            "payees": [
-                {"payee": str(payee), "unpaid": float(unpaid)}
-                for payee, unpaid in zip(worst["payee"], worst["unpaid"], strict=True)
-            ],
-        }
-    return found
+    owed: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for row in tables.shortfall(dataset).to_dict("records"):
+        owed.setdefault(str(row["scenario"]), {}).setdefault(str(row[period]), []).append(row)
+    return {name: _largest(owed.get(name, {}), period) for name in map(str, dataset["scenario"].values)}
+
+
+def _largest(owed: dict[str, list[dict[str, Any]]], period: str) -> Document | None:
+    """Of what is unpaid by period the largest, with its payees, the largest first."""
+    if not owed:
+        return None
+    totals = {label: sum(row["unpaid"] for row in rows) for label, rows in owed.items()}
+    worst = max(totals, key=lambda label: totals[label])
+    rows = sorted(owed[worst], key=lambda row: -row["unpaid"])
+    payees = [{"payee": str(row["payee"]), "unpaid": float(row["unpaid"])} for row in rows]
+    return {"amount": float(totals[worst]), period: worst, "date": _plain(rows[0]["date"]), "payees": payees}
 
 
 def _checks(dataset: xr.Dataset, scenario: str) -> Document:
@@ -120,7 +118,8 @@ def _verdict(dataset: xr.Dataset, worst: Document | None) -> Document:
     elif not left:
         most = worst["payees"][0]["payee"]
         amount = sum_of_money(worst["amount"], currency)
-        says = f"Base pays everyone in full but late: {amount} is unpaid at the end of {worst[period]}, most of it to {most}."
+        when = f"at the end of {worst[period]}, most of it to {most}"
+        says = f"Base pays everyone in full but late: {amount} is unpaid {when}."
     else:
         amount = sum_of_money(sum(unpaid for _, unpaid in left), currency)
         whom = ", ".join(f"{payee} {sum_of_money(unpaid, currency)}" for payee, unpaid in left)
@@ -131,7 +130,7 @@ def _verdict(dataset: xr.Dataset, worst: Document | None) -> Document:
 def amounts_of(document: Document) -> list[float]:
     """Every amount of money in the tables of a document, for the scale to show them in."""
     rows = [row for scenario in document["scenarios"] for row in scenario["payment_order"]]
-    return [row[name] for row in rows for name in ("due", "paid", "unpaid") if row[name] >= HALF_CENT]
+    return [row[name] for row in rows for name in ("due", "late", "paid", "unpaid") if row[name] >= HALF_CENT]
 
 
 def json_ready(value: Any) -> Any:

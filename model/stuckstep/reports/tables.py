@@ -19,10 +19,10 @@ def period_of(dataset: xr.Dataset) -> str:
 
 
 def payments(dataset: xr.Dataset) -> pd.DataFrame:
-    """What falls due, is claimed, is paid and stays unpaid: one row for each scenario, period and claim that is not nil.
+    """What falls due, is claimed, is paid and stays unpaid, by scenario, period and claim; rows of nothing are left out.
 
-    Columns: scenario, quarter (or month), date (the period's last day), party (blank for money moved to another account),
-    account (that account, else blank), claim, and the five amounts in the deal's currency.
+    Columns: scenario, quarter (or month), date (the period's last day), party (blank for money moved to another
+    account), account (that account, else blank), claim, and the five amounts in the deal's currency.
     """
     period = period_of(dataset)
     amounts = {name: _ordered(dataset, f"claim_{name}", "scenario", period, "claim") for name in AMOUNTS}
@@ -54,15 +54,16 @@ def payees(dataset: xr.Dataset) -> NDArray[np.object_]:
 def payment_order(dataset: xr.Dataset) -> pd.DataFrame:
     """The parties of each scenario in order of their first payment, in chain order where that is the same.
 
-    Columns: scenario, party, first_paid, half_paid, last_paid (NaT where never), due, paid (sums of all periods), unpaid
-    (at the end), quarters_late (half_paid against base; NaN where either is absent).
+    Columns: scenario, party, first_paid, half_paid, last_paid (NaT where never), due, late (interest on what was
+    overdue), paid (sums of all periods), unpaid (at the end: due + late - paid), quarters_late (half_paid against base;
+    NaN where either is absent).
     """
     period = period_of(dataset)
     table = pd.DataFrame(_pairs(dataset, "party"))
     for name in ("first_paid", "half_paid", "last_paid"):
         table[name] = _ordered(dataset, name, "scenario", "party").ravel()
-    for name in ("due", "paid"):
-        table[name] = _ordered(dataset, name, "scenario", "party", period).sum(axis=2).ravel()
+    sums = {name: _ordered(dataset, name, "scenario", "party", period).sum(axis=2) for name in ("due", "paid")}
+    table["due"], table["late"], table["paid"] = sums["due"].ravel(), _late(dataset).ravel(), sums["paid"].ravel()
     table["unpaid"] = _ordered(dataset, "unpaid", "scenario", "party", period)[..., -1].ravel()
     table["quarters_late"] = _ordered(dataset, "quarters_late", "scenario", "party").ravel()
     place = np.repeat(np.arange(dataset.sizes["scenario"]), dataset.sizes["party"])
@@ -70,12 +71,19 @@ def payment_order(dataset: xr.Dataset) -> pd.DataFrame:
     return table.iloc[order].reset_index(drop=True)
 
 
+def _late(dataset: xr.Dataset) -> NDArray[np.float64]:
+    """The late interest of all periods by payee, (scenario, party)."""
+    late = _ordered(dataset, "claim_late", "scenario", "claim", period_of(dataset)).sum(axis=2)
+    payee = payees(dataset)
+    return np.stack([np.where(payee == party, late, 0.0).sum(axis=1) for party in dataset["party"].values], axis=1)
+
+
 def schedule(dataset: xr.Dataset) -> pd.DataFrame:
     """When each phase bills in each scenario, and which step holds it up.
 
-    Columns: scenario, phase, planned_billing, billing_start (NaT when cancelled), days_late, cancelled, stuck_step (blank
-    where none is), relief (days gained if that one delay were zero; NaN without a stuck step), parallel (whether curing it
-    alone gains nothing because another path is as late).
+    Columns: scenario, phase, planned_billing, billing_start (NaT when cancelled), days_late, cancelled, stuck_step
+    (blank where none is), relief (days gained if that one delay were zero; NaN without a stuck step), parallel (whether
+    curing it alone gains nothing because another path is as late).
     """
     table = pd.DataFrame(_pairs(dataset, "phase"))
     for name in ("planned_billing", "billing_start", "days_late", "cancelled", "stuck_step"):
@@ -90,9 +98,9 @@ def schedule(dataset: xr.Dataset) -> pd.DataFrame:
 
 
 def shortfall(dataset: xr.Dataset) -> pd.DataFrame:
-    """What is unpaid at the end of each period, by payee (a party, or an account that claims money): rows above half a cent.
+    """What is unpaid at the end of each period, by payee (a party, or an account that claims money).
 
-    Columns: scenario, quarter (or month), date, payee, unpaid.
+    Columns: scenario, quarter (or month), date, payee, unpaid (above half a cent).
     """
     period = period_of(dataset)
     owed = payments(dataset)

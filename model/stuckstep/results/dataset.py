@@ -19,6 +19,7 @@ from .payments import first_paid, half_paid, last_paid, quarters_late
 from .returns import irr, npv, reason_text
 from .schedule import schedule_variables
 from .solve import Array, Solution, solve
+from .validity import check_due_dates
 
 STATUSES = ("contracted", "connected", "installed", "active", "billing")
 
@@ -31,7 +32,9 @@ def run(deal: Deal, scenarios: Sequence[str] | None = None, *, monthly: bool = F
     scenario.
     """
     wanted = None if scenarios is None else tuple(dict.fromkeys(("base", *scenarios)))
-    dataset = label(solve(deal, wanted), monthly=monthly)
+    solution = solve(deal, wanted)
+    check_due_dates(solution)
+    dataset = label(solution, monthly=monthly)
     return dataset if scenarios is None else dataset.sel(scenario=list(dict.fromkeys(scenarios)))
 
 

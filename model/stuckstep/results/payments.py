@@ -50,14 +50,15 @@ def is_due(due: ArrayLike) -> Flags:
 def quarters_late(half: ArrayLike, base: ArrayLike) -> Floats:
     """Periods by which `half_paid` comes after that of base (negative: before); NaN where either is absent.
 
-    half: positions by lane; base: the same or what broadcasts against it, such as one scenario's column kept as an axis.
+    half: positions by lane; base: the same or what broadcasts against it, such as base's own column kept as an axis.
     A lane that base pays and this one never does is NaN too: no number of periods is true of it.
     """
-    return np.asarray(half, dtype=float) - np.asarray(base, dtype=float)
+    late: Floats = np.asarray(half, dtype=float) - np.asarray(base, dtype=float)
+    return late
 
 
 def _total(amounts: ArrayLike) -> Floats:
-    return np.asarray(np.sum(np.asarray(amounts, dtype=float), axis=0))
+    return np.asarray(np.sum(np.asarray(amounts, dtype=float), axis=0), dtype=float)
 
 
 def _first(flags: Flags) -> Floats:

@@ -2,7 +2,8 @@
 
 Conventions, those of a spreadsheet's XNPV and XIRR: actual/365 whatever the calendar says (a leap year is 366/365 of a
 year), annual effective rates, and a flow dated `at` is not discounted. The spreadsheet's NPV() is another thing: it
-discounts the first flow by a whole period.
+discounts the first flow by a whole period. Where a spreadsheet's XIRR shows 0.00000298%, it has failed; the rate here
+does bring the npv to zero.
 
 A *lane* is one row of flows (one party in one scenario). Every step is the same sequence of additions for a lane alone
 and for a lane among thousands, so its result does not depend, to the last bit, on its company.
@@ -10,6 +11,8 @@ and for a lane among thousands, so its result does not depend, to the last bit, 
 Rates are searched as x = log(1 + rate): the npv is then a sum of exponentials, sum(flow * exp(-x * years)), and by
 Descartes' rule has at most as many roots as the flows change sign. That decides the method: none, one, or the ladder.
 """
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +30,7 @@ DUST = 1e-12  # of a lane's largest flow: what adding and subtracting large amou
 ROUNDING = float(np.finfo(float).eps)
 NOISE = 8 * ROUNDING  # of the gross present value: a net one below it is zero
 SAME = 1e-7  # two roots closer than this in log(1 + rate) are one that is touched, not crossed
-CHUNK = 8192  # lanes at a time: the working rows stay in the processor's cache
+CHUNK = 8192  # lanes at a time, so that the working rows stay near the processor
 TINY = float(np.finfo(float).tiny)
 
 # A reason is the number of rates that were found where there is any, else one of these.
@@ -52,8 +55,9 @@ def npv(flows: ArrayLike, dates: ArrayLike, rate: ArrayLike, at: float, axis: in
     growth = 1.0 + np.asarray(rate, dtype=float)
     growth = np.where(growth > 0, growth, np.nan)
     worth = np.zeros(np.broadcast_shapes(rows.shape[1:], growth.shape))
-    for row, day in zip(rows, days, strict=True):
-        worth += row / np.power(growth, (day - at) / YEAR)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        for row, day in zip(rows, days, strict=True):
+            worth += np.where(row == 0, 0.0, row / np.power(growth, (day - at) / YEAR))
     return worth
 
 
@@ -68,7 +72,7 @@ def irr(flows: ArrayLike, dates: ArrayLike, axis: int = 0) -> tuple[Floats, Ints
     """
     rows, days = _rows(flows, dates, axis)
     shape = rows.shape[1:]
-    rows, days = _by_day(rows.reshape(len(rows), -1), days - days[:1])
+    rows, days = _by_day(rows.reshape(len(rows), math.prod(shape)), days - days[:1])
     rate = np.full(rows.shape[1], np.nan)
     reason = np.zeros(rows.shape[1], dtype=np.int64)
     for start in range(0, rows.shape[1], CHUNK):
@@ -122,8 +126,8 @@ def _irr(rows: Floats, days: Floats) -> tuple[Floats, Ints]:
     if np.count_nonzero(rows != 0) > np.count_nonzero(comes) + np.count_nonzero(goes):
         rows = np.where(comes | goes, rows, 0.0)
 
-    lane = slice(None) if once.all() else np.flatnonzero(once)
-    root[lane] = _only_root(*_parts(rows[:, lane]), days)
+    if once.any():
+        root[once] = _only_root(*_parts(rows if once.all() else rows[:, once]), days)
     hard = np.flatnonzero(often | (once & np.isnan(root)))
     if hard.size:
         roots, changes = _all_roots(rows[:, hard] / largest[hard], days / YEAR)
@@ -155,7 +159,8 @@ def _nearest(roots: Floats) -> Floats:
     """Of each lane's roots the one nearest to the guess; NaN where there is none."""
     roots = np.concatenate([roots, np.full((1, roots.shape[1]), np.nan)])
     distance = np.where(np.isnan(roots), np.inf, np.abs(roots - np.log1p(GUESS)))
-    return roots[distance.argmin(axis=0), np.arange(roots.shape[1])]
+    nearest: Floats = roots[distance.argmin(axis=0), np.arange(roots.shape[1])]
+    return nearest
 
 
 # One change of sign: one root. The balance log(in) - log(out) is almost a straight line in x, so a Newton step from
@@ -163,7 +168,7 @@ def _nearest(roots: Floats) -> Floats:
 
 
 def _only_root(into: Floats, out: Floats, days: Floats) -> Floats:
-    sides = [list(zip(rows, (rows > 0).any(axis=1).tolist(), strict=True)) for rows in (into, out)]
+    sides = [[(row, bool(row.max(initial=0.0) > 0)) for row in rows] for rows in (into, out)]
     with np.errstate(all="ignore"):
         balance, slope = _balance_at_zero(sides, days)
         settled = np.where(balance == 0, 0.0, np.nan)
@@ -183,8 +188,7 @@ def _only_root(into: Floats, out: Floats, days: Floats) -> Floats:
 
 
 def _settles(before: Floats, point: Floats, after: Floats, here: Floats) -> Flags:
-    """Whether `after` is the root: the next step would be near step**2 / distance, as the order of convergence is cubic
-    in the three errors before it."""
+    """Whether `after` is the root: its error is as much smaller than the last step as that was than the third last."""
     step = after - point
     return (step * step <= 1e-16 * np.abs(after - before)) & (np.abs(here) < 1e-6) & (np.abs(after) < 3)
 
@@ -224,10 +228,10 @@ def _worth_first_day(rows: Side, growth: list[Floats]) -> Floats:
     return total
 
 
-# Several changes of sign: the ladder. Put a cut between the days where one change of sign happens. Multiplying each flow by
+# Several changes of sign: the ladder. Put a cut between the two days where the sign changes. Multiplying each flow by
 # (cut - its day) removes that change, and the roots of the new sum are the extremes of exp(x * cut) times the old one:
 # between two of them the old sum has at most one root. So the roots are found from the rung with one change upward,
-# all of them, however close; no grid has to be fine enough.
+# all of them, and no grid has to be fine enough.
 
 
 def _all_roots(flows: Floats, years: Floats) -> tuple[Floats, Ints]:
@@ -292,7 +296,8 @@ def _roots_between(flows: Floats, years: Floats, ends: Floats, extremes: Floats)
         flows[:, lane], years, ends[:, lane], places[gap, lane], places[gap + 1, lane], side[gap, lane]
     )
     roots = np.sort(roots, axis=0)
-    return roots[~np.isnan(roots).all(axis=1)]
+    found: Floats = roots[~np.isnan(roots).all(axis=1)]
+    return found
 
 
 def _solve(flows: Floats, years: Floats, ends: Floats, low: Floats, high: Floats, side: Floats) -> Floats:

@@ -44,6 +44,7 @@ def add_accounts(lines: Lines, sheets: Sheets, claims: tuple[Claim, ...]) -> Non
         cash = _add_ranks(lines, account, settlement, cash)
         _add_supports(lines, sheets, account, settlement)
         cash = _add_residuals(lines, sheets, account, settlement, cash)
+        _add_sums(lines, sheets, account, settlement)
         opening = amount(sheets, "accounts", account, "opening_cash")
         says = f"cash in {account} at the period's end"
         lines.add("accounts", account, "closing", "money", says, cash, opening=opening)
@@ -52,6 +53,16 @@ def add_accounts(lines: Lines, sheets: Sheets, claims: tuple[Claim, ...]) -> Non
             _add_residual_links(lines, claim, settlement.paid[claim.name])
         else:
             add_paid(lines, claim, settlement.paid[claim.name], settlement.open[claim.name])
+
+
+def _add_sums(lines: Lines, sheets: Sheets, account: str, settlement: Settlement) -> None:
+    """What an account draws and pays in all, for its corkscrew."""
+    facilities = [f for f in sheets.keys("facilities") if sheets.cell("facilities", f, "account") == account]
+    drawn = total(lines.at("facilities", facility, "draw") for facility in facilities)
+    lines.add("accounts", account, "drawn", "money", f"what is drawn into {account}", drawn)
+    ranks = settlement.ranks(account, residual=False) + settlement.ranks(account, residual=True)
+    paid = total(lines.at("accounts", account, f"{rank} {name} paid") for rank, names in ranks for name in names)
+    lines.add("accounts", account, "paid out", "money", f"what {account} pays in all", paid)
 
 
 def _add_cash_in(lines: Lines, sheets: Sheets, account: str, settlement: Settlement) -> Node:

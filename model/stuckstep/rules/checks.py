@@ -35,7 +35,7 @@ def add_checks(lines: Lines, sheets: Sheets, claims: tuple[Claim, ...]) -> None:
     settlement = Settlement(claims)
     bounded = [claim for claim in claims if claim.kind != "residual"]
     _add_tolerance(lines, sheets, claims)
-    _say_law(lines, "accounts", (_account_error(lines, sheets, a, settlement) for a in sheets.keys("accounts")))
+    _say_law(lines, "accounts", (_account_error(lines, account) for account in sheets.keys("accounts")))
     _say_law(lines, "paid", (_paid_error(lines, claim.name) for claim in claims))
     _say_law(lines, "ranks", (_rank_error(lines, account, settlement) for account in sheets.keys("accounts")))
     _say_law(lines, "balances", (_balance_error(lines, sheets, facility) for facility in sheets.keys("facilities")))
@@ -61,13 +61,12 @@ def _say_law(lines: Lines, law: str, errors: Iterable[Node]) -> None:
     lines.add("checks", law, "broken", "flag", f"whether this is broken: {LAWS[law]}", broken)
 
 
-def _account_error(lines: Lines, sheets: Sheets, account: str, settlement: Settlement) -> Node:
-    cash_in = [lines.at("accounts", account, item) for item in ("opening", "collected", "prepaid", "paid in")]
-    drawn = [f for f in sheets.keys("facilities") if sheets.cell("facilities", f, "account") == account]
-    cash_in += [lines.at("facilities", facility, "draw") for facility in drawn]
-    ranks = settlement.ranks(account, residual=False) + settlement.ranks(account, residual=True)
-    cash_out = total(lines.at("accounts", account, f"{rank} {name} paid") for rank, names in ranks for name in names)
-    error = absolute(total(cash_in) - cash_out - lines.at("accounts", account, "closing"))
+def _account_error(lines: Lines, account: str) -> Node:
+    cash_in = total(
+        lines.at("accounts", account, item) for item in ("opening", "collected", "prepaid", "paid in", "drawn")
+    )
+    cash_out = lines.at("accounts", account, "paid out") + lines.at("accounts", account, "closing")
+    error = absolute(cash_in - cash_out)
     return lines.add("checks", account, "cash error", "money", f"cash of {account} that does not reconcile", error)
 
 

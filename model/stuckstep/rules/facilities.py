@@ -225,7 +225,9 @@ def add_balances(lines: Lines, sheets: Sheets) -> None:
     """The closing of each facility's corkscrew: opening, and draw, less principal paid."""
     for facility in sheets.keys("facilities"):
         balance = lines.at("facilities", facility, "balance before") + lines.at("facilities", facility, "draw")
-        balance = balance - lines.at("claims", f"{facility}.principal", "paid")
+        says = f"principal of {facility} that is paid"
+        repaid = lines.at("claims", f"{facility}.principal", "paid")
+        balance = balance - lines.add("facilities", facility, "repaid", "money", says, repaid)
         opening = amount(sheets, "facilities", facility, "opening_balance")
         says = f"outstanding of {facility} at the period's end"
         lines.add("facilities", facility, "balance", "money", says, balance, opening=opening)

@@ -2,6 +2,7 @@
 
 from .content import Cells, Content, Formula, Placed
 from .formulas import (
+    CONSTANT,
     DAYS_ROW,
     FIRST_DAY_ROW,
     FIRST_PERIOD,
@@ -18,6 +19,7 @@ from .formulas import (
 from .inputs import Live, headings, live_sheet, ordered, place, read_inputs, row_of
 
 __all__ = [
+    "CONSTANT",
     "DAYS_ROW",
     "FIRST_DAY_ROW",
     "FIRST_PERIOD",

@@ -31,9 +31,10 @@ def add_table(page: Page, model: Model, table: str) -> None:
     for number, row in enumerate(model.deal.tables[table], start=2):
         for column, heading in enumerate(names, start=1):
             _put(page, model, table, row, number, column, heading)
-    set_widths(page, tuple(_width(model, table, heading) for heading in names))
+    widths = {heading: _width(model, table, heading) for heading in names}
+    set_widths(page, tuple(widths.values()))
     for number, row in enumerate(model.deal.tables[table], start=2):
-        page.heights[number] = _height(model, table, row)
+        page.heights[number] = _height(row, widths)
     page.heights[1] = 24.0
     page.sheet.freeze_panes = "B2"
     set_print(page, "1:1", "A:A")
@@ -80,7 +81,7 @@ def _put(page: Page, model: Model, table: str, row: Row, number: int, column: in
 
 def _is_live(model: Model, table: str, row: Row, heading: str) -> bool:
     """Whether formulas follow when the cell is changed: it is a number or date that they read."""
-    key = text_of(next(iter(row.cells.values())))
+    key = text_of(row.cells[headings(table)[0]])
     if table == "deal":
         return heading == "value" and (key == "start" or Cell("deal", key, "value") in model.live.rows)
     if table != "scenarios":
@@ -111,12 +112,12 @@ def _width(model: Model, table: str, heading: str) -> float:
     return min(max(widest + 3, len(heading) + 3, NARROWEST), longest)
 
 
-def _height(model: Model, table: str, row: Row) -> float:
+def _height(row: Row, widths: Mapping[str, float]) -> float:
     """Enough lines for the longest text of the row."""
     lines = 1
-    for heading in headings(table):
+    for heading, width in widths.items():
         text = text_of(row.extras.get(heading) if heading in _NOTES else row.cells[heading])
-        per_line = _width(model, table, heading) * (1.15 if heading in _NOTES else 0.95)
+        per_line = width * (1.3 if heading in _NOTES else 1.1)
         lines = max(lines, -(-len(text) // int(per_line)))
     return 12.5 * lines + 2
 

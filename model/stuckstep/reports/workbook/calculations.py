@@ -34,8 +34,9 @@ CLOCKS = {
     excel.NEXT_FIRST_DAY_ROW: ("Next first day", "first day of the next period; constant: months of a period", "date"),
     excel.DAYS_ROW: ("Days", "calendar days of the period", "days"),
 }
-WIDTHS = (30, 46, 10, 14, 15, 14)
+WIDTHS = (31, 48, 10, 14, 15, 14)
 PERIOD_WIDTH = 13.5
+ONE_LINE = 66  # characters that the column of words holds in one line
 # Lines whose sum over the periods means something: what flows, and flags.
 FLOWS = frozenset(
     "billed payable collected prepaid due late paid draw repaid net cfads open broken alert".split()
@@ -144,11 +145,11 @@ def _start_row(model: Model) -> int:
 
 def _add_label(page: Page, row: int, line: Line, model: Model) -> None:
     label = f"{line.item} · {line.phase}" if line.phase is not None else line.item
-    page.put(row, LABEL, label, "key" if line.item in KEYS else "label")
+    page.put(row, LABEL, label, "key" if _is_key(line) else "label")
     page.put(row, SAYS, line.says, "says")
     page.put(row, UNIT, model.unit(line), "unit")
-    page.heights[row] = 23.0 if len(line.says) > 58 or len(label) > 34 else 12.5
-    if line.item not in KEYS:
+    page.heights[row] = height_of(line.says)
+    if not _is_key(line):
         page.outlines[row] = 1
 
 
@@ -158,7 +159,17 @@ def _dress(line: Line) -> tuple[str, bool]:
         number_format = "price" if line.table != "constants" else "general"
     if line.table == "constants" and line.unit != "date":
         number_format = "general"
-    return number_format, line.item in KEYS and line.table not in ("steps", "relief")
+    return number_format, _is_key(line)
+
+
+def _is_key(line: Line) -> bool:
+    """Whether a line is what its block is for; what a claim comes to in one phase is a working."""
+    return line.item in KEYS and (line.phase is None or line.table != "claims")
+
+
+def height_of(says: str) -> float:
+    """A row's height: one line, or two where the words need them."""
+    return 24.0 if len(says) > ONE_LINE else 13.0
 
 
 def _role(content: object, column: int, is_key: bool) -> str:

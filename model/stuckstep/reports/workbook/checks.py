@@ -8,7 +8,7 @@ from stuckstep.engines.excel import Formula
 from stuckstep.rules.checks import ALERTS, LAWS
 from stuckstep.rules.lines import name_of
 
-from .calculations import BEFORE, CONSTANT, LABEL, MASTER, SAYS, TOTAL, UNIT
+from .calculations import BEFORE, CONSTANT, LABEL, MASTER, SAYS, TOTAL, UNIT, height_of
 from .model import Model
 from .pages import Page
 
@@ -49,4 +49,4 @@ def _put(page: Page, row: int, check: str, says: str, flag: Formula, count: Form
     if count is not None:
         page.put(row, TOTAL, count, "link" if "!" in count else "formula", "number")
     page.put(row, BEFORE, kind, "unit")
-    page.heights[row] = 23.0 if len(says) > 58 else 12.5
+    page.heights[row] = height_of(says)

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import xarray as xr
+from numpy.typing import NDArray
 
 from stuckstep.deal import Deal, Periods, Sheets, base
 from stuckstep.engines import excel
@@ -25,6 +27,7 @@ class Model:
     solution: Solution
     dataset: xr.Dataset
     part: Part
+    plan: Sheets
     selected: str
     layout: excel.Layout
     live: excel.Live
@@ -68,6 +71,17 @@ class Model:
     def unit(self, line: Line) -> str:
         return self.currency if line.unit == "money" else line.unit
 
+    def by_scenario(self, variable: str, label: str) -> NDArray[Any]:
+        """A variable (label, scenario) of the Dataset: one label's values, base first."""
+        found = self.dataset[variable]
+        position = self.dataset.indexes[str(found.dims[0])].get_loc(label)
+        return found.values[position, self.columns]
+
+    @property
+    def columns(self) -> list[int]:
+        """Where the scenarios of the file stand among all, base first."""
+        return [self.solution.scenarios.index(name) for name in excel.ordered(self.scenarios)]
+
     def values(self, name: str) -> Array:
         """A line's values: (scenario,) when it is static, else (period, scenario)."""
         return self.part.values[name]
@@ -82,7 +96,7 @@ def model_of(solution: Solution, dataset: xr.Dataset, selected: str) -> Model:
     _refuse_alike(part.sheets.scenarios)
     layout = excel.lay_out(part.lines, len(solution.periods.labels), {"checks": CHECK_ROWS})
     live = excel.place(excel.read_inputs(part.lines))
-    return Model(solution, dataset, part, selected, layout, live)
+    return Model(solution, dataset, part, base(solution.deal), selected, layout, live)
 
 
 def _refuse_alike(scenarios: Sequence[str]) -> None:
@@ -94,7 +108,3 @@ def _refuse_alike(scenarios: Sequence[str]) -> None:
             raise WorkbookError(f"a spreadsheet cannot tell the scenarios {other} and {name} apart: rename one")
         if any(mark in name for mark in _AMBIGUOUS):
             raise WorkbookError(f"a spreadsheet cannot select the scenario {name}: rename it without ~ * ?")
-
-
-def plan(model: Model) -> Sheets:
-    return base(model.deal)

@@ -9,12 +9,11 @@ from typing import Any
 from openpyxl import Workbook
 from openpyxl.utils import get_column_letter
 
-from .pages import Page, Strings, rows_xml
+from .pages import Page, Rows
 
 Values = Mapping[str, Mapping[tuple[int, int], Any]]
 _ROWS = re.compile(rb"<sheetData\s*/>|<sheetData>.*?</sheetData>", re.DOTALL)
 _SIZE = re.compile(rb'<dimension ref="[^"]*"\s*/>')
-_STRINGS = "xl/sharedStrings.xml"
 
 
 class Package:
@@ -26,21 +25,19 @@ class Package:
         with zipfile.ZipFile(stream) as archive:
             self.parts = {name: archive.read(name) for name in archive.namelist()}
         self.pages = {f"xl/worksheets/sheet{number}.xml": page for number, page in enumerate(pages, start=1)}
+        self.rows = {page.name: Rows(page) for page in pages}
 
     def write(self, values: Values | None = None) -> bytes:
         """The file. `values` gives each formula's value by sheet, row and column; without it none is stored."""
-        strings = Strings()
         stream = io.BytesIO()
         method = zipfile.ZIP_STORED if values is None else zipfile.ZIP_DEFLATED
         with zipfile.ZipFile(stream, "w", method, compresslevel=6) as archive:
             for name, content in self.parts.items():
                 page = self.pages.get(name)
                 if page is not None:
-                    rows = rows_xml(page, strings, None if values is None else values[page.name])
+                    rows = self.rows[page.name].xml(None if values is None else values[page.name])
                     content = _with_rows(content, page, rows.encode())
-                if name != _STRINGS:
-                    archive.writestr(name, content)
-            archive.writestr(_STRINGS, strings.xml())
+                archive.writestr(name, content)
         return stream.getvalue()
 
 

@@ -10,7 +10,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from stuckstep.engines.excel import Content, Formula
 
-from .styles import Style, Styles
+from .styles import Styles
 
 class Page:
     """The cells of one sheet. `sheet` is openpyxl's, and holds all but the cells: widths, panes, validations, charts."""
@@ -29,10 +29,10 @@ class Page:
         if column in cells:
             raise ValueError(f"{self.name}!{get_column_letter(column)}{row} is written twice")
         if not isinstance(content, str):
-            content = float(content)
+            content = float(content)  # of numpy's numbers too
             if not math.isfinite(content):
                 raise ValueError(f"{self.name}!{get_column_letter(column)}{row} would hold {content}")
-        cells[column] = (content, self.styles.number(Style(role, number_format)))
+        cells[column] = (content, self.styles.number(role, number_format))
 
     def fill(self, row: int, columns: range, role: str) -> None:
         """Empty cells that only look like their role."""
@@ -53,44 +53,42 @@ class Page:
         return max(self.rows, default=1), max((max(cells, default=1) for cells in self.rows.values()), default=1)
 
 
-class Strings:
-    """The texts of a workbook, each once: a cell holds its number."""
+class Rows:
+    """A page's rows as XML, worked out once: `parts` alternates text and the places of the formulas' values."""
 
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
+    def __init__(self, page: Page) -> None:
+        letters = [get_column_letter(column) for column in range(1, page.size[1] + 1)]
+        self.parts: list[str] = []
+        self.formulas: list[tuple[int, int]] = []
+        text = ["<sheetData>"]
+        for row in sorted(page.rows):
+            text.append(f'<row r="{row}"{_row_attributes(page, row)}>')
+            cells = page.rows[row]
+            for column in sorted(cells):
+                content, style = cells[column]
+                start = f'<c r="{letters[column - 1]}{row}" s="{style}"'
+                if isinstance(content, Formula):
+                    self.parts += ["".join(text) + start, f"<f>{escape(content[1:])}</f>"]
+                    self.formulas.append((row, column))
+                    text = []
+                else:
+                    text.append(start + _plain_xml(content))
+            text.append("</row>")
+        self.parts.append("".join(text) + "</sheetData>")
 
-    def number(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
-
-    def xml(self) -> str:
-        items = "".join(f'<si><t xml:space="preserve">{escape(text)}</t></si>' for text in self.numbers)
-        count = len(self.numbers)
-        return (
-            '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-            f'<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" uniqueCount="{count}">{items}</sst>'
-        )
-
-
-def rows_xml(page: Page, strings: Strings, values: Mapping[tuple[int, int], Any] | None) -> str:
-    """The page's rows; with `values`, each formula's value by (row, column) is stored beside it."""
-    letters = [get_column_letter(column) for column in range(1, page.size[1] + 1)]
-    parts = ["<sheetData>"]
-    for row in sorted(page.rows):
-        parts.append(f'<row r="{row}"{_row_attributes(page, row)}>')
-        for column in sorted(page.rows[row]):
-            content, style = page.rows[row][column]
-            start = f'<c r="{letters[column - 1]}{row}" s="{style}"'
-            if isinstance(content, Formula):
-                stored = None if values is None else values[row, column]
-                parts.append(f"{start}{_formula_xml(content, stored)}")
-            elif isinstance(content, str):
-                text = f' t="s"><v>{strings.number(content)}</v></c>' if content else "/>"
-                parts.append(start + text)
+    def xml(self, values: Mapping[tuple[int, int], Any] | None) -> str:
+        """The rows; with `values`, each formula's value by (row, column) is stored beside it."""
+        written = self.parts.copy()
+        for number, place in enumerate(self.formulas):
+            formula = written[2 * number + 1]
+            value = None if values is None else values[place]
+            if value is None:
+                written[2 * number + 1] = f">{formula}</c>"
+            elif isinstance(value, str):
+                written[2 * number + 1] = f' t="str">{formula}<v>{escape(value)}</v></c>'
             else:
-                parts.append(f"{start}><v>{content!r}</v></c>")
-        parts.append("</row>")
-    parts.append("</sheetData>")
-    return "".join(parts)
+                written[2 * number + 1] = f">{formula}<v>{value!r}</v></c>"
+        return "".join(written)
 
 
 def _row_attributes(page: Page, row: int) -> str:
@@ -99,10 +97,7 @@ def _row_attributes(page: Page, row: int) -> str:
     return text if level is None else f'{text} outlineLevel="{level}"'
 
 
-def _formula_xml(formula: Formula, value: float | str | None) -> str:
-    written = f"<f>{escape(formula[1:])}</f>"
-    if value is None:
-        return f">{written}</c>"
-    if isinstance(value, str):
-        return f' t="str">{written}<v>{escape(value)}</v></c>'
-    return f">{written}<v>{value!r}</v></c>"
+def _plain_xml(content: float | str) -> str:
+    if not isinstance(content, str):
+        return f"><v>{content!r}</v></c>"
+    return f' t="inlineStr"><is><t xml:space="preserve">{escape(content)}</t></is></c>' if content else "/>"

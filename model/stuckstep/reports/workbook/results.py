@@ -9,6 +9,7 @@ from openpyxl.utils import get_column_letter
 from stuckstep.engines import excel
 from stuckstep.engines.excel import Formula
 from stuckstep.results.grid import NEVER
+from stuckstep.results.solve import Array
 from stuckstep.rules.checks import LAWS
 from stuckstep.rules.lines import name_of
 
@@ -99,23 +100,21 @@ def _line(model: Model, name: str, column: int = excel.FIRST_PERIOD) -> str:
     return cell_of(model, name, "results", column)
 
 
-def _serials(model: Model, variable: str, of: dict[str, str]) -> list[float]:
+def _serials(model: Model, variable: str, label: str) -> list[float]:
     """Dates of the Dataset as serials, 0 where there is none."""
-    found = model.dataset[variable].sel(scenario=list(excel.ordered(model.scenarios)), **of).values
+    found = model.by_scenario(variable, label)
     days = found.astype("datetime64[D]").astype(np.int64) + 25569.0
     return [0.0 if np.isnat(date) else float(day) for date, day in zip(found, days, strict=True)]
 
 
 def _static(model: Model, name: str) -> list[float]:
     """A static line's values by scenario, base first."""
-    found = model.solution.static(name)
-    return [float(found[model.solution.scenarios.index(one)]) for one in excel.ordered(model.scenarios)]
+    return [float(value) for value in model.solution.static(name)[model.columns]]
 
 
-def _series(model: Model, name: str) -> np.ndarray:
+def _series(model: Model, name: str) -> Array:
     """A line's values (period, scenario), base first."""
-    columns = [model.solution.scenarios.index(one) for one in excel.ordered(model.scenarios)]
-    return model.solution.line(name)[:, columns]
+    return model.solution.line(name)[:, model.columns]
 
 
 def _phase(model: Model, phase: str, stuck: Stuck) -> Iterator[Result]:
@@ -126,19 +125,18 @@ def _phase(model: Model, phase: str, stuck: Stuck) -> Iterator[Result]:
     days = [0.0 if day > NEVER / 2 else day for day in _static(model, names["days late"])]
     yield Result("days late", phase, "days", "number", f"IF({cancelled}>0,0,{late})", days)
     yield Result("cancelled", phase, "flag", "flag", cancelled, _static(model, names["cancelled"]))
-    found = model.dataset["stuck_step"].sel(phase=phase, scenario=list(excel.ordered(model.scenarios))).values
-    yield Result("stuck step", phase, "step", "general", stuck.step, [str(step) for step in found])
+    found = model.by_scenario("stuck_step", phase)
+    yield Result("stuck step", phase, "step", "general", stuck.step, [str(step) or "none" for step in found])
 
 
 def _party(model: Model, party: str, dates: Dates, row: int) -> Iterator[Result]:
-    of = {"party": party}
-    half = _serials(model, "half_paid", of)
+    half = _serials(model, "half_paid", party)
     for label, cell in zip(("first paid", "half paid", "last paid"), dates, strict=False):
-        values = half if label == "half paid" else _serials(model, label.replace(" ", "_"), of)
+        values = half if label == "half paid" else _serials(model, label.replace(" ", "_"), party)
         yield Result(label, party, "date", "date or none", cell, values)
     here, base = f"{get_column_letter(LIVE)}{row + 1}", f"${get_column_letter(FIRST_SCENARIO)}{row + 1}"
     months = f"(YEAR({here})*12+MONTH({here})-YEAR({base})*12-MONTH({base}))/3"
-    late = model.dataset["quarters_late"].sel(scenario=list(excel.ordered(model.scenarios)), **of).values
+    late = model.by_scenario("quarters_late", party)
     quarters = [0.0 if np.isnan(number) else float(number) for number in late]
     live = f"IF({here}*{base}>0,{months},0)"
     yield Result("half paid later than base", party, "quarters", "number", live, quarters)

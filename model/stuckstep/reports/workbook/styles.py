@@ -22,6 +22,7 @@ FORMATS: Mapping[str, str] = {
     "multiple": '0.00"x"_);(0.00"x");"-"_)',
     "flag": '0_);(0);"-"_)',
     "date": '[>=2900000]"never"_);[>0]yyyy-mm-dd_);"-"_)',
+    "date or none": '[>0]yyyy-mm-dd_);[=0]"none"_);General',
     "input date": "yyyy-mm-dd",
     "number input": "#,##0_);(#,##0);0_)",
     "decimal input": "#,##0.00##########_);(#,##0.00##########);0_)",
@@ -30,13 +31,6 @@ FORMATS: Mapping[str, str] = {
     "time": "yyyy-mm-dd hh:mm",
     "tiny": "0.0E+00",
 }
-
-
-class Style(NamedTuple):
-    """What a cell is, and how its number is shown."""
-
-    role: str
-    format: str = "general"
 
 
 class Look(NamedTuple):
@@ -94,18 +88,19 @@ class Styles:
     def __init__(self, book: Workbook) -> None:
         self.sheet = book.create_sheet("scratch")
         self.book = book
-        self.numbers: dict[Style, int] = {}
+        self.numbers: dict[tuple[str, str], int] = {}
 
-    def number(self, style: Style) -> int:
-        if style not in self.numbers:
-            self.numbers[style] = self._make(style)
-        return self.numbers[style]
+    def number(self, role: str, number_format: str) -> int:
+        number = self.numbers.get((role, number_format))
+        if number is None:
+            number = self.numbers[role, number_format] = self._make(role, number_format)
+        return number
 
     def close(self) -> None:
         self.book.remove(self.sheet)
 
-    def _make(self, style: Style) -> int:
-        look = LOOKS[style.role]
+    def _make(self, role: str, number_format: str) -> int:
+        look = LOOKS[role]
         cell = self.sheet.cell(1, len(self.numbers) + 1)
         cell.font = Font(name=FONT, size=look.size, bold=look.bold, italic=look.italic, color=look.color)
         if look.fill is not None:
@@ -113,9 +108,10 @@ class Styles:
         if look.border:
             side = Side("thin", color=LINE)
             cell.border = Border(side, side, side, side)
-        cell.alignment = Alignment(horizontal=look.align, vertical="top" if look.wrap else None, wrap_text=look.wrap)
+        vertical = "top" if look.wrap and look.border else "center"
+        cell.alignment = Alignment(horizontal=look.align, vertical=vertical, wrap_text=look.wrap)
         cell.protection = Protection(locked=not look.unlocked)
-        cell.number_format = FORMATS[style.format]
+        cell.number_format = FORMATS[number_format]
         cell.quotePrefix = look.quoted
         return int(cell.style_id)
 

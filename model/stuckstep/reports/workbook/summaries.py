@@ -9,7 +9,7 @@ from stuckstep.engines import excel
 from stuckstep.engines.excel import Formula
 from stuckstep.rules.lines import name_of
 
-from .calculations import BEFORE, CONSTANT, LABEL, SAYS, TOTAL, UNIT
+from .calculations import BEFORE, CONSTANT, LABEL, SAYS, TOTAL, UNIT, height_of
 from .model import Model
 from .pages import Page
 
@@ -73,7 +73,7 @@ def _add_stuck_step(page: Page, model: Model, phase: str) -> Stuck:
     cancelled = cell_of(model, name_of("phases", phase, "cancelled"), page.name)
     is_late = f"AND(MAX({late},{cancelled})>0,MAX({_D}{most},{_D}{longest})>0)"
     names = f"$A${first}:$A${middle - 1}"
-    stuck = Formula(f'=IF({is_late},INDEX({names},{_D}{position}),"")')
+    stuck = Formula(f'=IF({is_late},INDEX({names},{_D}{position}),"none")')
     says = "the step with the most relief; where none has any, the longest delay without float"
     _put(page, row, "stuck step", says, "step", stuck, key=True)
     return Stuck(f"{page.name}!${_D}${row}", f"{page.name}!${_D}${most}")
@@ -143,7 +143,7 @@ def _label(page: Page, row: int, label: str, says: str, unit: str, *, key: bool 
     page.put(row, LABEL, label, "key" if key else "label")
     page.put(row, SAYS, says, "says")
     page.put(row, UNIT, unit, "unit")
-    page.heights[row] = 23.0 if len(says) > 58 else 12.5
+    page.heights[row] = height_of(says)
 
 
 def _put(page: Page, row: int, label: str, says: str, unit: str, formula: Formula, *, key: bool = False) -> int:

@@ -1,0 +1,77 @@
+"""The command `stuckstep`. What a command needs is imported when it runs, so that --help answers at once.
+
+Exit codes: 0; 1 when a law of the model is broken (or a workbook disagrees with it); 2 for input that is no good or a place
+that cannot be written; 3 for an error of the program itself; 130 when it is stopped.
+"""
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from . import check, convert, explain, run
+
+ORDER = ("run", "check", "new", "convert", "explain")
+
+
+class Commands(click.Group):
+    """The commands in the order in which they are met, with every error told in one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*(name for name in ORDER if name in self.commands), *(n for n in self.commands if n not in ORDER)]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # a name in letters the terminal lacks must not stop a run
+                stream.reconfigure(errors="backslashreplace")
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
+            code = 130
+        except BrokenPipeError:  # whoever read the output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 0
+        except Exception as error:
+            code = _tell(error)
+        ctx.exit(code)
+
+
+def _tell(error: Exception) -> int:
+    """Prints what went wrong, one line for each fault, and gives the exit code."""
+    from stuckstep.deal import DealError
+
+    if isinstance(error, DealError):
+        for fault in error.faults:
+            click.echo(_one_line(str(fault)), err=True)
+        return 2
+    if type(error).__name__ == "WorkbookError":
+        click.echo(_one_line(str(error)), err=True)
+        return 1
+    if os.environ.get("STUCKSTEP_TRACEBACK") == "1":
+        raise error
+    about = f"{type(error).__name__}: {_one_line(str(error))}"
+    hint = "please report it with the deal and the command; STUCKSTEP_TRACEBACK=1 shows where it happened"
+    click.echo(f"stuckstep met an error of its own ({about}); {hint}", err=True)
+    return 3
+
+
+def _one_line(text: str) -> str:
+    """Text without line breaks and control characters, which a path or a name might bring along."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="stuckstep", message="%(prog)s %(version)s")
+def main() -> None:
+    """Who is paid, when and how much, when a stuck step delays the billing of a GPU cluster.
+
+    DEAL is a folder of CSV files, an .xlsx workbook, or the name of one under ./assumptions.
+    """
+
+
+for command in (run.run, check.check, convert.new, convert.convert, explain.explain):
+    main.add_command(command)

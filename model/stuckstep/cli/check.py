@@ -1,0 +1,23 @@
+"""`stuckstep check`: reads a deal, finds every fault, and says what was read."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from .finding import read_deal
+
+
+@click.command()
+@click.argument("deal")
+@click.option("--sources", is_flag=True, help="Count the numbers by what their source column says.")
+def check(deal: str, sources: bool) -> None:
+    """Read a deal and find every fault in it, without running the waterfall."""
+    from stuckstep.reports.console import show
+    from stuckstep.reports.contents import contents
+    from stuckstep.results.validity import check_schedule
+
+    read = read_deal(deal)
+    check_schedule(read)
+    show(contents(read, sources=sources), sys.stdout)

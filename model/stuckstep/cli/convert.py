@@ -1,0 +1,43 @@
+"""`stuckstep new` and `stuckstep convert`: deals written as sheets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .finding import HOME, read_deal
+
+
+@click.command()
+@click.argument("name")
+def new(name: str) -> None:
+    """Write a small commented deal to start from.
+
+    A plain NAME is written under ./assumptions where there is such a folder, else here; a name that ends in .xlsx becomes a
+    workbook.
+    """
+    from stuckstep.deal import new as write_new
+
+    path = Path(name)
+    if len(path.parts) == 1 and HOME.is_dir():
+        path = HOME / path
+    write_new(path)
+    click.echo(f"Written: {path}. Try: stuckstep run {_quoted(path)}")
+
+
+@click.command()
+@click.argument("deal")
+@click.argument("out", type=click.Path(path_type=Path))
+def convert(deal: str, out: Path) -> None:
+    """Write DEAL as a workbook (OUT ends in .xlsx) or as a folder of CSV files, without loss."""
+    from stuckstep.deal import write
+
+    write(read_deal(deal), out)
+    click.echo(f"Written: {out}.")
+
+
+def _quoted(path: Path) -> str:
+    import shlex
+
+    return shlex.quote(str(path))

@@ -1,0 +1,122 @@
+"""`stuckstep run`: works a deal out, prints who is paid when, and writes the results."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .finding import read_deal
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from stuckstep.api import Deal
+    from stuckstep.results import Solution
+
+
+@click.command()
+@click.argument("deal")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder to write to.  [default: outputs/<deal>]")
+@click.option("--scenario", "scenarios", multiple=True, metavar="S", help="Only this scenario; may be repeated.")
+@click.option("--monthly", is_flag=True, help="Results by month, for a deal whose grid is month.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@click.option("--no-workbook", is_flag=True, help="Leave out the Excel workbook.")
+def run(
+    deal: str, out: Path | None, scenarios: tuple[str, ...], monthly: bool, as_json: bool, no_workbook: bool
+) -> None:
+    """Work a deal out: print and write who is paid, when and how much.
+
+    Writes results.nc, payments.csv, run.json and <deal>.xlsx, all or none. The exit code is 1 when a law of the model is
+    broken in any scenario.
+    """
+    from stuckstep.reports.runs import Timings, write_run
+    from stuckstep.reports.summary import summarise
+
+    timings = Timings()
+    with _progress(4 - no_workbook) as advance:
+        advance("reading")
+        with timings.of("read"):
+            read = read_deal(deal)
+        advance("running")
+        with timings.of("run"):
+            solution, dataset = _solve(read, scenarios, monthly)
+        chosen = list(dict.fromkeys(scenarios)) or None
+        document = summarise(read, dataset, chosen)
+        kept = dataset if chosen is None else dataset.sel(scenario=chosen)
+        advance("writing")
+        folder = out if out is not None else Path("outputs") / read.name
+        more = {} if no_workbook else {f"{read.name}.xlsx": _workbook(read, solution, dataset, chosen, monthly)}
+        written = write_run(read, kept, folder, timings, more)
+    _print(document, folder, written, as_json)
+    if not all(scenario["is_sound"] for scenario in document["scenarios"]):
+        raise click.exceptions.Exit(1)
+
+
+def _solve(deal: Deal, scenarios: tuple[str, ...], monthly: bool) -> tuple[Solution, xr.Dataset]:
+    """The lines worked out and labelled, with base among the scenarios whatever was asked for."""
+    from stuckstep.deal import DealError, Fault, base
+    from stuckstep.results import label, solve
+    from stuckstep.results.validity import check_due_dates
+
+    if monthly and base(deal).cell("deal", "grid", "value") != "month":
+        file = deal.files["deal"]
+        raise DealError(
+            [Fault(file, None, "grid", "--monthly needs monthly periods", "the grid month is required for it")]
+        )
+    solution = solve(deal, ("base", *scenarios) if scenarios else None)
+    check_due_dates(solution)
+    return solution, label(solution, monthly=monthly)
+
+
+def _workbook(
+    deal: Deal, solution: Solution, dataset: xr.Dataset, chosen: list[str] | None, monthly: bool
+) -> Callable[[Path], Any]:
+    """What writes the workbook, which holds every scenario, whatever was asked for."""
+    from stuckstep.reports.workbook import export
+
+    if chosen is None and not monthly:
+        return lambda path: export(deal, path, solution=solution, dataset=dataset)
+    return lambda path: export(deal, path)
+
+
+def _print(document: dict[str, Any], folder: Path, written: list[Path], as_json: bool) -> None:
+    if as_json:
+        import json
+
+        from stuckstep.reports.summary import json_ready
+
+        files = {"folder": str(folder), "files": [path.name for path in written]}
+        click.echo(
+            json.dumps({**json_ready(document), "written": files}, indent=2, ensure_ascii=False, allow_nan=False)
+        )
+        return
+    from stuckstep.reports.console import Sentence, show
+    from stuckstep.reports.statement import statement
+
+    wrote = f"Written to {folder}: {', '.join(path.name for path in written)}."
+    show([*statement(document), Sentence(""), Sentence(wrote)], sys.stdout)
+
+
+@contextlib.contextmanager
+def _progress(stages: int) -> Iterator[Callable[[str], None]]:
+    """A bar on the error stream while it lasts, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda stage: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=stages)
+
+        def advance(stage: str) -> None:
+            progress.update(task, description=stage, advance=1)
+            progress.refresh()
+
+        yield advance

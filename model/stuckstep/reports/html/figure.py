@@ -1,0 +1,181 @@
+"""What a figure is: a picture, a sentence that reads it, and the table of the numbers behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from ..amounts import Scale, money
+from .cases import Array, Run
+from .svg import bdi, element, join
+
+
+class Cell(NamedTuple):
+    """A cell of a table: its words, the value itself as text (full precision, ISO dates), and whether it is a number."""
+
+    text: str
+    value: str
+    is_number: bool = True
+
+
+class Table(NamedTuple):
+    """The numbers of a figure: headings, and rows that begin with their name."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    unit: str
+
+
+class Key(NamedTuple):
+    """An entry of a legend: how it is drawn (a fill or a class) and what it means."""
+
+    words: Markup | str
+    fill: str = ""
+    style: str = ""
+
+
+class Figure(NamedTuple):
+    """One figure of the report or page. `note` says how to read it or what is left out."""
+
+    key: str
+    title: str
+    unit: str
+    reading: Markup
+    picture: Markup
+    table: Table
+    legend: tuple[Key, ...] = ()
+    note: Markup | str = ""
+
+
+def pretty(name: str) -> str:
+    """A name as it is read: names in the sheets often have _ for a space."""
+    return name.replace("_", " ").strip() or name
+
+
+def said(name: str) -> Markup:
+    """A name inside a sentence."""
+    return bdi(pretty(name))
+
+
+def listing(parts: Sequence[Markup | str]) -> Markup:
+    """a, b and c."""
+    if len(parts) < 2:
+        return join(parts)
+    return Markup("{} and {}").format(Markup(", ").join(parts[:-1]), parts[-1])
+
+
+def plural(count: float, noun: str) -> str:
+    """3 quarters, 1 quarter."""
+    words = f"{count:g}" if not float(count).is_integer() else f"{int(count):,}"
+    return f"{words} {noun}{'' if count == 1 else 's'}"
+
+
+def day(date: np.datetime64) -> str:
+    """A date as it is read, 4 Jun 2028; never where there is none."""
+    if np.isnat(date):
+        return "never"
+    plain = date.astype("datetime64[D]").item()
+    return f"{plain.day} {plain:%b %Y}"
+
+
+def name_cell(name: str) -> Cell:
+    return Cell(pretty(name), name, False)
+
+
+def words_cell(words: str) -> Cell:
+    return Cell(words, words, False)
+
+
+def money_cell(amount: float, scale: Scale) -> Cell:
+    return Cell(money(amount, scale), "" if math.isnan(amount) else repr(float(amount)))
+
+
+def number_cell(value: float, text: str) -> Cell:
+    """A number that is not money; blank when absent."""
+    return Cell("", "") if math.isnan(value) else Cell(text, repr(float(value)))
+
+
+def date_cell(date: np.datetime64) -> Cell:
+    return Cell("", "") if np.isnat(date) else Cell(day(date), str(date.astype("datetime64[D]")))
+
+
+def quarter_table(run: Run, named: Iterable[tuple[Sequence[Cell], Array]], heads: Sequence[str]) -> Table:
+    """Money by quarter: rows of leading cells and amounts (quarter,)."""
+    rows = tuple((*cells, *(money_cell(amount, run.scale) for amount in amounts)) for cells, amounts in named)
+    return Table((*heads, *run.labels), rows, run.unit)
+
+
+class Strip(NamedTuple):
+    """A row of a picture: what stands left, the drawing, what stands right, and the rows of the table it shows."""
+
+    left: Markup | str
+    drawing: Markup
+    right: Markup | str = ""
+    rows: tuple[int, ...] = ()
+
+
+def strips(
+    label: str, rows: Sequence[Strip], axis: Markup, *, first: int, count: int, class_: str = "", right: str = ""
+) -> Markup:
+    """A picture of rows over one axis. `first` and `count` say which columns of the table its quarters are."""
+    drawn = [
+        element(
+            "div",
+            element("div", row.left, class_="left"),
+            element("div", row.drawing, class_="draw", data_rows=" ".join(map(str, row.rows)) or None),
+            element("div", row.right, class_="right"),
+            class_="strip",
+        )
+        for row in rows
+    ]
+    head = [element("div", element("div"), element("div"), element("div", right, class_="right"), class_="strip head")]
+    foot = element(
+        "div", element("div", class_="left"), element("div", axis, class_="draw"), element("div"), class_="strip axis"
+    )
+    return element(
+        "div",
+        join(head if right else ()),
+        join(drawn),
+        foot,
+        class_=f"strips {class_}".strip(),
+        role="img",
+        aria_label=label,
+        tabindex=0,
+        data_first=first,
+        data_count=count,
+    )
+
+
+def name_label(name: str, below: str = "") -> Markup:
+    """The name left of a row, cut by the page where it is long; the whole name is its title."""
+    second = element("small", below) if below else Markup("")
+    return join((element("span", pretty(name), class_="name", dir="auto", title=name), second))
+
+
+def nice_ticks(largest: float, at_most: int = 4) -> list[float]:
+    """Round numbers from zero up to about `largest`."""
+    if not largest > 0:
+        return [0.0]
+    step = 10 ** math.floor(math.log10(largest))
+    for factor in (0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0):
+        if largest / (step * factor) <= at_most:
+            step *= factor
+            break
+    return [step * count for count in range(int(largest / step + 1e-9) + 1)]
+
+
+# Light to dark along the chain: an order that is seen without telling hues apart.
+_CHAIN = ("#00224e", "#1d3b6f", "#3f4d6b", "#5b606e", "#757575", "#918b78", "#aea371", "#ccba62", "#ead24b", "#fde737")
+
+
+def chain_colour(position: int, count: int) -> str:
+    """The colour of a party by its place in the chain: dark at the chipmaker's end, light at the customer's."""
+    place = position / max(count - 1, 1) * (len(_CHAIN) - 1)
+    low = min(int(place), len(_CHAIN) - 2)
+    share = place - low
+    first, second = (tuple(int(code[index : index + 2], 16) for index in (1, 3, 5)) for code in _CHAIN[low : low + 2])
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(first, second, strict=True))

@@ -1,0 +1,205 @@
+"""The answer at the top: which step is stuck, for how long, who waits, and what one more quarter costs whom."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from ..amounts import HALF_CENT, money, sum_of_money
+from .beside import Beside, Slip
+from .cases import Case, is_something
+from .compare import late_words, latest
+from .cost import cost_words, dearest, losers
+from .figure import Cell, Table, date_cell, day, listing, money_cell, name_cell, number_cell, plural, pretty, said
+from .svg import bdi
+
+
+class Tile(NamedTuple):
+    """One number of the headline: what it is, the number, what stands under it, and whether it is bad news."""
+
+    words: str
+    number: Markup | str
+    below: Markup | str = ""
+    is_bad: bool = False
+
+
+class Headline(NamedTuple):
+    """The sentence, what follows from it, the tiles and the table of who waits."""
+
+    title: Markup
+    sentences: tuple[Markup, ...]
+    tiles: tuple[Tile, ...]
+    waits: Table
+    is_late: bool
+
+
+def headline(case: Case, beside: Beside) -> Headline:
+    """The headline of a scenario."""
+    return Headline(
+        title=_title(case, beside.stuck),
+        sentences=tuple(_sentences(case, beside)),
+        tiles=tuple(_tiles(case, beside)),
+        waits=who_waits(case),
+        is_late=_is_late(case),
+    )
+
+
+def _is_late(case: Case) -> bool:
+    return bool((np.nan_to_num(case.of("days_late"), nan=1.0) > 0).any())
+
+
+def _title(case: Case, stuck: Slip | None) -> Markup:
+    place = latest(case)
+    phase, many = case.run.names["phase"][place], len(case.run.names["phase"]) > 1
+    late = case.of("days_late")[place]
+    if stuck is None:
+        if not _is_late(case):
+            return Markup("No step is stuck: every phase bills as planned") if many else Markup("No step is stuck")
+        return Markup("Billing is late, though no step's delay explains it")
+    step = said(stuck.step)
+    where = Markup(" in {} of {} phases").format(len(stuck.phases), len(case.run.names["phase"])) if many else ""
+    if case.of("cancelled")[place]:
+        return Markup("{} is stuck{}: {} is cancelled and never bills").format(step, where, said(phase))
+    return Markup("{} is stuck{}: billing begins {} late").format(step, where, plural(late, "day"))
+
+
+def _sentences(case: Case, beside: Beside) -> list[Markup]:
+    place = latest(case)
+    phase = said(case.run.names["phase"][place])
+    planned, actual = day(case.of("planned_billing")[place]), day(case.of("billing_start")[place])
+    found = []
+    if case.of("cancelled")[place]:
+        found.append(Markup("{} was to bill from {}; its customer leaves at the long-stop.").format(phase, planned))
+    elif case.of("days_late")[place] > 0:
+        found.append(Markup("{} bills from {} instead of {}.").format(phase, actual, planned))
+    else:
+        found.append(Markup("{} bills from {}, as planned.").format(phase, actual))
+    if beside.stuck and _relief(case, beside.stuck) == 0:
+        found.append(Markup("Curing it alone is worth nothing, because another path is as late."))
+    found.append(_who_waits_words(case))
+    if beside.costs:
+        cost = beside.costs[0] if beside.stuck else dearest(beside.costs)
+        lead = (
+            Markup("")
+            if beside.stuck
+            else Markup("A quarter lost would cost most in {}. ").format(said(cost.slip.step))
+        )
+        found.append(lead + cost_words(case, cost))
+    return found
+
+
+def _relief(case: Case, slip: Slip) -> float:
+    at = case.run.names["step"].index(slip.step)
+    rows = [case.run.names["phase"].index(phase) for phase in slip.phases]
+    return float(max(case.of("relief")[row, at] for row in rows))
+
+
+def _who_waits_words(case: Case) -> Markup:
+    waits = _waiting(case)
+    if not waits:
+        return Markup("Nobody waits: everyone is paid in full, when due, and no later than in base.")
+    unpaid = case.of("unpaid").max(axis=1)
+    names = case.run.names["party"]
+    short = [
+        Markup("{} (up to {} unpaid)").format(said(names[at]), sum_of_money(float(unpaid[at]), case.run.currency))
+        for at in waits
+        if is_something(unpaid[at])
+    ]
+    only = [said(names[at]) for at in waits if not is_something(unpaid[at])]
+    words = Markup("")
+    if short:
+        words += Markup("{} {} for what is due.").format(listing(short), "waits" if len(short) == 1 else "wait")
+    if only:
+        words += Markup(" {} {} paid later than in base, though never short.").format(
+            listing(only), "is" if len(only) == 1 else "are"
+        )
+    return Markup(words.strip())
+
+
+def _waiting(case: Case) -> list[int]:
+    """The parties that are unpaid at some quarter's end, or half paid later than in base, in chain order."""
+    unpaid, later = case.of("unpaid").max(axis=1), case.of("quarters_late")
+    return [at for at in range(len(unpaid)) if is_something(unpaid[at]) or later[at] > 0]
+
+
+def who_waits(case: Case) -> Table:
+    """Each party's dates here and in base, and what it waits for."""
+    run, rows = case.run, []
+    half, base, unpaid = case.of("half_paid"), case.base("half_paid"), case.of("unpaid")
+    for at, party in enumerate(run.names["party"]):
+        peak = float(unpaid[at].max())
+        when = run.labels[int(unpaid[at].argmax())] if peak >= HALF_CENT else ""
+        later = float(case.of("quarters_late")[at])
+        rows.append(
+            (
+                name_cell(party),
+                date_cell(case.of("first_paid")[at]),
+                _quarter_cell(case, half[at]),
+                _quarter_cell(case, base[at]),
+                number_cell(later, f"{later:+.0f}".replace("+0", "-")),
+                money_cell(float(case.of("paid")[at].sum()), run.scale),
+                money_cell(peak, run.scale),
+                Cell(when, when),
+                money_cell(float(unpaid[at, -1]), run.scale),
+            )
+        )
+    head = (
+        "party",
+        "first paid",
+        "half paid",
+        "in base",
+        "quarters later",
+        "paid in all",
+        "most unpaid",
+        "at end of",
+        "unpaid at the end",
+    )
+    return Table(head, tuple(rows), run.unit)
+
+
+def _quarter_cell(case: Case, date: np.datetime64) -> Cell:
+    if np.isnat(date):
+        return Cell("", "")
+    return Cell(case.run.labels[int(np.searchsorted(case.run.ends, date))], str(date.astype("datetime64[D]")))
+
+
+def _tiles(case: Case, beside: Beside) -> list[Tile]:
+    run, place = case.run, latest(case)
+    late, planned = late_words(case), day(case.of("planned_billing")[place])
+    unpaid = case.of("unpaid")
+    peak, total = int(unpaid.sum(axis=0).argmax()), float(unpaid.sum(axis=0).max())
+    idle = int(beside.idle.argmax())
+    stuck = bdi(pretty(beside.stuck.step)) if beside.stuck else Markup("none")
+    tiles = [Tile("stuck step", stuck, _stuck_below(case, beside), beside.stuck is not None)]
+    if late == "cancelled":
+        tiles.append(Tile("billing begins", "never", f"planned {planned}", True))
+    else:
+        below = "as planned" if late == "0" else f"planned {planned}"
+        tiles.append(Tile("billing begins", day(case.of("billing_start")[place]), below, late != "0"))
+    tiles.append(
+        Tile("days late", late if late != "cancelled" else "-", "cancelled" * (late == "cancelled"), late != "0")
+    )
+    words = f"at the end of {run.labels[peak]}" if total >= HALF_CENT else "at no quarter's end"
+    tiles.append(Tile(f"most unpaid, {run.unit}", money(total, run.scale), words, total >= HALF_CENT))
+    words = f"at the end of {run.labels[idle]}" if beside.idle[idle] >= HALF_CENT else ""
+    tiles.append(Tile(f"out on idle capacity, {run.unit}", money(float(beside.idle[idle]), run.scale), words))
+    if beside.costs:
+        cost = beside.costs[0] if beside.stuck else dearest(beside.costs)
+        hit = losers(case, cost, 1)
+        tiles.append(
+            Tile(
+                f"one more quarter of {pretty(cost.slip.step)}, {run.unit}",
+                money(-hit[0][1], run.scale) if hit else "-",
+                Markup("to {}, hit hardest").format(said(hit[0][0])) if hit else "costs nobody",
+            )
+        )
+    return tiles
+
+
+def _stuck_below(case: Case, beside: Beside) -> str:
+    if beside.stuck is None:
+        return "in this scenario"
+    relief = _relief(case, beside.stuck)
+    return f"worth {plural(relief, 'day')} when cured" if relief else "worth nothing when cured alone"

@@ -1,0 +1,152 @@
+"""What a run writes: results.nc, payments.csv, the workbook and run.json, all of them or none."""
+
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from stuckstep.deal import Deal, DealError, Fault
+
+from . import tables
+from .storage import write_results
+
+Writer = Callable[[Path], None]
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+
+class Timings(dict[str, float]):
+    """Seconds spent by name; `with timings.of("run"): ...` adds to one."""
+
+    @contextlib.contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self[name] = round(self.get(name, 0.0) + time.perf_counter() - start, 4)
+
+
+def write_payments(dataset: xr.Dataset, path: Path) -> None:
+    """The payments of a run as CSV. Text that a spreadsheet would take for a formula gets a ' in front."""
+    table = tables.payments(dataset)
+    for name in table.columns[table.dtypes == "str"]:
+        safe = {text: f"'{text}" if _FORMULA.match(text) else text for text in table[name].unique()}
+        table[name] = table[name].map(safe)
+    table["date"] = table["date"].dt.strftime("%Y-%m-%d")
+    table.to_csv(path, index=False, lineterminator="\n")
+
+
+def write_run(
+    deal: Deal,
+    dataset: xr.Dataset,
+    folder: Path,
+    timings: Timings,
+    more: Mapping[str, Writer] | None = None,
+) -> list[Path]:
+    """Writes the outputs of a run into a folder, whole or not at all; `more` adds files by name.
+
+    Returns the paths written. DealError where the folder cannot be written or is the deal's own; nothing changes then.
+    """
+    own = deal.path.resolve()
+    if folder.resolve() == own:
+        allowed = "another folder is allowed (--out)"
+        raise DealError(
+            [Fault(str(folder), None, None, "this is the deal's own folder, which no run writes to", allowed)]
+        )
+    writers: dict[str, Writer] = {
+        "results.nc": lambda path: write_results(dataset, path),
+        "payments.csv": lambda path: write_payments(dataset, path),
+        **{name: writer for name, writer in (more or {}).items() if (folder / name).resolve() != own},
+    }
+    return write_whole(folder, writers, lambda part: _record(deal, dataset, part, timings), timings)
+
+
+def write_whole(
+    folder: Path, writers: Mapping[str, Writer], record: Callable[[Path], dict[str, Any]], timings: Timings
+) -> list[Path]:
+    """Writes every file beside its place, then run.json, and moves all of them there; puts the old ones back on failure."""
+    created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    part: Path | None = None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
+        for name, writer in writers.items():
+            with timings.of(name):
+                writer(part / name)
+        text = json.dumps(record(part), indent=2, ensure_ascii=False)
+        (part / "run.json").write_text(text + "\n", encoding="utf-8")
+        _move([*writers, "run.json"], part, folder)
+    except OSError as error:
+        wrong = f"cannot be written ({error.strerror or str(error).splitlines()[0]})"
+        raise DealError(
+            [Fault(str(folder), None, None, wrong, "a folder that can be written is allowed (--out)")]
+        ) from None
+    finally:
+        if part is not None:
+            shutil.rmtree(part, ignore_errors=True)
+        for parent in created:
+            with contextlib.suppress(OSError):
+                parent.rmdir()  # only an empty one goes
+    return [folder / name for name in (*writers, "run.json")]
+
+
+def _move(names: list[str], part: Path, folder: Path) -> None:
+    """Moves the files from part to folder. Copies of the old ones are kept until the last is in place."""
+    old = part / "old"
+    old.mkdir()
+    for name in names:
+        if (folder / name).exists():
+            shutil.copy2(folder / name, old / name)
+    moved: list[str] = []
+    try:
+        for name in names:
+            os.replace(part / name, folder / name)
+            moved.append(name)
+    except OSError:
+        for name in moved:
+            if (old / name).exists():
+                os.replace(old / name, folder / name)
+            else:
+                (folder / name).unlink()
+        raise
+
+
+def _record(deal: Deal, dataset: xr.Dataset, part: Path, timings: Timings) -> dict[str, Any]:
+    """What run.json holds: what was run, on what, how long it took, and the hash of every output."""
+    return {
+        "deal": deal.name,
+        "title": str(dataset.attrs["title"]),
+        "version": str(dataset.attrs["stuckstep_version"]),
+        "seed": None,  # nothing in a run is drawn at random
+        "scenarios": [str(name) for name in dataset["scenario"].values],
+        "grid": tables.period_of(dataset),
+        "is_sound": bool(dataset["is_sound"].values.all()),
+        "assumptions": {"path": str(deal.path), "sha256": deal.digest},
+        "outputs": {file.name: _described(file) for file in sorted(part.iterdir()) if file.is_file()},
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": dict(timings),
+        "platform": _platform(),
+    }
+
+
+def _described(file: Path) -> dict[str, Any]:
+    content = file.read_bytes()
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def _platform() -> dict[str, str]:
+    from importlib.metadata import version
+
+    packages = {name: version(name) for name in ("numpy", "pandas", "xarray", "h5py")}
+    return {"system": f"{platform.system()} {platform.machine()}", "python": platform.python_version(), **packages}

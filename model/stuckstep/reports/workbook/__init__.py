@@ -1,0 +1,56 @@
+"""The live workbook: the lines as formulas, dressed, with values that a spreadsheet engine and the array engine agree on.
+
+`export` writes it; no workbook that disagrees with the engine ever reaches its place.
+"""
+
+import datetime
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+import xarray as xr
+
+from stuckstep.deal import Deal
+from stuckstep.results import Solution, label, solve
+
+from .book import put_together
+from .model import model_of
+from .publishing import publish
+from .values import WorkbookError, compare, recalculate
+
+__all__ = ["Report", "WorkbookError", "export"]
+
+
+class Report(NamedTuple):
+    """What was written: the scenarios it can select, its formulas, the numbers compared and the worst difference."""
+
+    path: Path
+    scenarios: tuple[str, ...]
+    formulas: int
+    compared: int
+    worst: float
+
+
+def export(
+    deal: Deal,
+    path: str | PathLike[str],
+    selected: str = "base",
+    *,
+    solution: Solution | None = None,
+    dataset: xr.Dataset | None = None,
+) -> Report:
+    """Writes the workbook of the scenarios that share the selected one's structure, saved with that one selected.
+
+    `solution` and `dataset` save working them out again; they must keep every line and hold every scenario of the deal.
+    WorkbookError, and no file or the old one, where it cannot be written or a formula disagrees with the engine.
+    DealError for an unknown scenario.
+    """
+    path = Path(path)
+    solution = solve(deal) if solution is None else solution
+    dataset = label(solution) if dataset is None else dataset
+    model = model_of(solution, dataset, selected)
+    book = put_together(model, datetime.datetime.now(datetime.UTC))
+    values = recalculate(book.package.write(), list(book.pages.values()))
+    compared = compare(book.expected, values, book.pages)
+    publish(book.package.write(values), path)
+    return Report(path, model.scenarios, sum(map(len, values.values())), compared.count, compared.worst)

@@ -1,0 +1,88 @@
+"""Puts the whole workbook together from a model."""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from openpyxl import Workbook
+
+from stuckstep.deal import schema
+from stuckstep.engines import excel
+from stuckstep.engines.excel import Address
+
+from .assumptions import add_table
+from .calculations import TITLES, add_lines, dress_grid
+from .charts import add_charts
+from .checks import add_summary
+from .cover import add_cover
+from .inputs import add_live
+from .log import add_log
+from .model import Model
+from .package import Package
+from .pages import Page
+from .results import DIFFERING, DIFFERS, add_results
+from .styles import Styles
+from .summaries import add_payment_dates, add_stuck_steps
+from .values import Expected
+
+TABS: Mapping[str, str] = {"cover": "1F3A5F", "inputs": "F2C94C", "calculations": "9AA5B1", "outputs": "2E7D32", "log": "7B6D8D"}
+
+
+class Book(NamedTuple):
+    """The file's parts, its pages by name, and the values that its formulas must give."""
+
+    package: Package
+    pages: Mapping[str, Page]
+    expected: Sequence[Expected]
+
+
+def put_together(model: Model, written: datetime.datetime) -> Book:
+    book = Workbook()
+    book.remove(book.worksheets[0])
+    styles = Styles(book)
+    tables = list(dict.fromkeys(column.table for column in schema()))
+    calculations = list(dict.fromkeys(excel.SHEETS.values()))
+    kinds = {"cover": "cover"} | dict.fromkeys(tables, "inputs") | {"live": "inputs"}
+    kinds |= dict.fromkeys(calculations, "calculations") | dict.fromkeys(("results", "charts"), "outputs") | {"log": "log"}
+    pages = {}
+    for name, kind in kinds.items():
+        pages[name] = Page(book.create_sheet(name), styles)
+        pages[name].sheet.sheet_properties.tabColor = TABS[kind]
+    for table in tables:
+        add_table(pages[table], model, table)
+    add_live(pages["live"], model)
+    for name in calculations:
+        dress_grid(pages[name], model, TITLES[name])
+    add_lines(pages, model)
+    stuck = add_stuck_steps(pages["relief"], model)
+    dates = add_payment_dates(pages["parties_calc"], model)
+    results = add_results(pages["results"], model, stuck, dates)
+    add_summary(pages["checks"], model, DIFFERING)
+    add_charts(pages["charts"], model)
+    add_log(pages["log"], model, written)
+    add_cover(pages["cover"], model, stuck, results, list(pages))
+    for page in pages.values():
+        page.sheet.sheet_format.outlineLevelRow = max(page.outlines.values(), default=0)
+        page.sheet.sheet_properties.outlinePr.summaryBelow = True
+    styles.close()
+    book.properties.creator, book.properties.title = "stuckstep", model.item("title")
+    return Book(Package(book, list(pages.values())), pages, list(_expected(model, results)))
+
+
+def _expected(model: Model, results: Mapping[str, int]) -> list[Expected]:
+    """Every line, every period, every live input and the clock, for the selected scenario."""
+    position, found = model.position, []
+    for name, line in model.lines.items():
+        values = model.values(name)[..., position]
+        column = excel.FIRST_PERIOD if line.kind != "static" else excel.CONSTANT
+        found.append(Expected(name, model.layout.lines[name], column, np.atleast_1d(values)))
+    for cell, row in model.live.rows.items():
+        value = model.sheets.value(cell)[position : position + 1]
+        found.append(Expected(str(cell), Address("live", row), 3, value))
+    clock = {excel.FIRST_DAY_ROW: model.periods.first_day, excel.NEXT_FIRST_DAY_ROW: model.periods.next_first_day}
+    for row, days in clock.items():
+        found.append(Expected("clock", Address(excel.TIMELINE, row), excel.FIRST_PERIOD, days))
+    for result, row in results.items():
+        found.append(Expected(f"differs: {result}", Address("results", row), DIFFERS, np.zeros(1)))
+    return found
