@@ -67,7 +67,7 @@ def test_no_periods():
 cents = st.lists(st.integers(0, 10**12), min_size=1, max_size=8)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(cents, st.integers(0, 8))
 def test_agrees_with_counting_cents(due, wait):
     """Paid in full, `wait` periods late: whole cents, so integers decide without any tolerance."""

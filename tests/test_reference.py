@@ -112,7 +112,18 @@ def deal(quarters=4, grid="quarter", **sheets):
         "accounts": """account,party
             acc,owner""",
     }
-    return {name: table(cells) for name, cells in {**tables, **sheets}.items()}
+    sheets = {**tables, **sheets}
+    return {name: table(cells) if isinstance(cells, str) else cells for name, cells in sheets.items()}
+
+
+def facility(name, **cells):
+    """A facility on `acc` that costs nothing and is repaid after most of these deals; cells say what is different."""
+    places = dict.fromkeys(["fee_from", "interest_from"], "acc:1")
+    return {
+        **{"facility": name, "lender": "lender", "account": "acc", "commitment": "2000", "advance_rate": "1"},
+        **{"eligible": "equip", "margin": "0", "first_repayment": "2028-01-01", "instalments": "1"},
+        **{**places, "principal_from": "acc:50", **cells},
+    }
 
 
 def run(tables, scenario="base"):
@@ -200,20 +211,20 @@ def test_deal_wide_triggers_and_the_plan_of_a_joint_billing_wait_for_the_latest_
     tables = deal(
         quarters=3,
         phases="""phase,order_date
-            a,2027-01-01
+            a,2026-12-01
             b,2027-03-01""",
         accounts="""account,party,opening_cash
             acc,owner,10""",
         claims="""claim,paid_from,payee,kind,trigger
             rest,acc:90,owner,residual,build""",
         scenarios="""scenario,table,row,column,value
-            late,steps,build@a,delay,60""",
+            late,steps,build@a,delay,91""",
     )
     tables["deal"].append({"item": "billing_unit", "value": "deal"})
     base, late = reference.run(tables).values()
     assert set(base.planned_billing.values()) == {date(2027, 4, 1)}  # b's 31 days from 1 March
-    assert of(base.claims["rest"], "paid") == [0, 10, 0]  # on the first day of the second quarter
-    assert late.billing == {"a": date(2027, 4, 2), "b": date(2027, 4, 2)}  # a's 31 + 60 days
+    assert of(base.claims["rest"], "paid") == [0, 10, 0]  # from the first day of the second quarter
+    assert late.billing == {"a": date(2027, 4, 2), "b": date(2027, 4, 2)}  # a's 1 January + 91 days
     assert late.days_late == {"a": 1, "b": 1}
     assert late.stuck_step == {"a": "build", "b": None}  # b itself is on time
     assert of(late.claims["rest"], "paid") == [0, 0, 10]
@@ -229,9 +240,10 @@ def test_a_contract_bills_the_larger_of_use_and_take_or_pay_and_grows_every_year
         accounts="""account,party
             acc,owner
             up_front,owner""",
-        contracts="""contract,customer,account,prepay_account,basis,price,escalator,term_days,take_or_pay,utilisation,prepay_share
-            con,customer,acc,up_front,usd_per_year,365000,0.1,1095,0.8,0.5,0.25""",
+        contracts="""contract,customer,account,basis,price,escalator,term_days,take_or_pay,utilisation
+            con,customer,acc,usd_per_year,365000,0.1,1095,0.8,0.5""",
     )
+    tables["contracts"][0] |= {"prepay_share": "0.25", "prepay_account": "up_front"}
     result = run(tables)
     years = [365 * 800 * growth for growth in (1, 1.1, 1.21)]
     assert sum(result.billed["ph"]) == pytest.approx(sum(years))  # to 30 December 2029, as 2028 leaps
@@ -470,9 +482,10 @@ def test_facilities_of_one_account_draw_in_table_order_what_it_needs():
             acc,owner,100""",
         claims="""claim,paid_from,payee,kind,basis,rate,trigger
             equip,acc:10,supplier,once,usd,1000,2027-02-15""",
-        facilities="""facility,lender,account,commitment,advance_rate,eligible,margin,upfront_fee,first_repayment,instalments,fee_from,interest_from,principal_from
-            one,lender,acc,300,0.5,equip,0.04,0.1,2028-01-01,1,acc:1,acc:1,acc:50
-            two,lender,acc,2000,1,equip,0.04,0.1,2028-01-01,1,acc:1,acc:1,acc:50""",
+        facilities=[
+            facility("one", commitment="300", advance_rate="0.5", margin="0.04", upfront_fee="0.1"),
+            facility("two", margin="0.04", upfront_fee="0.1"),
+        ],
     )
     result = run(tables)
     # The account lacks 900; `one` lends its 300 and costs 30 of fee and half of 300 x 4% x 90/360 = 1.5 of interest.
@@ -492,8 +505,17 @@ def test_a_window_is_open_by_the_period_for_draws_and_by_the_day_for_the_fee():
         claims="""claim,paid_from,payee,kind,basis,rate,trigger
             equip,acc:10,supplier,once,usd,1000,2027-02-20
             last,acc:10,supplier,once,usd,1000,2027-11-10""",
-        facilities="""facility,lender,account,commitment,advance_rate,eligible,available_from,available_until,margin,commitment_fee,first_repayment,instalments,fee_from,interest_from,principal_from
-            f,lender,acc,2000,0.8,equip;last,2027-02-15,2027-11-10,0,0.036,2028-01-01,1,ops:1,ops:1,ops:50""",
+        facilities=[
+            facility(
+                "f",
+                advance_rate="0.8",
+                eligible="equip;last",
+                available_from="2027-02-15",
+                available_until="2027-11-10",
+                commitment_fee="0.036",
+                fee_from="ops:1",
+            )
+        ],
     )
     result = run(tables)
     # The first quarter began before the window; `last` falls due on the day the window closes, too late to count.
@@ -513,8 +535,7 @@ def test_a_claim_is_eligible_once_its_phase_meets_the_condition():
         claims="""claim,paid_from,payee,kind,basis,rate,trigger,phase
             each,acc:10,supplier,once,usd,100,order,
             all,acc:10,supplier,once,usd,10,order,deal""",
-        facilities="""facility,lender,account,commitment,advance_rate,eligible,condition,margin,first_repayment,instalments,fee_from,interest_from,principal_from
-            f,lender,acc,2000,0.5,each;all,build,0,2028-01-01,1,acc:1,acc:1,acc:50""",
+        facilities=[facility("f", advance_rate="0.5", eligible="each;all", condition="build")],
     )
     result = run(tables, "s")  # a builds on 1 February; b from 31 May to 1 July, the first day of the third quarter
     assert result.facilities["f"]["eligible"] == pytest.approx([100, 100, 210, 210])
@@ -523,11 +544,8 @@ def test_a_claim_is_eligible_once_its_phase_meets_the_condition():
 
 def lone_facility(grid="quarter", **cells):
     """One facility on an account without cash, its payments placed in a rich one."""
-    row = {
-        **{"facility": "f", "lender": "lender", "account": "acc", "commitment": "1000", "advance_rate": "1"},
-        **{"eligible": "equip", "margin": "0.04", "first_repayment": "2027-03-31", "instalments": "1"},
-        **{"fee_from": "ops:1", "interest_from": "ops:1", "principal_from": "ops:50"},
-    }
+    ops = {"fee_from": "ops:1", "interest_from": "ops:1", "principal_from": "ops:50"}
+    terms = {"commitment": "1000", "margin": "0.04", "first_repayment": "2027-03-31"}
     tables = deal(
         grid=grid,
         accounts="""account,party,opening_cash
@@ -536,7 +554,7 @@ def lone_facility(grid="quarter", **cells):
         claims="""claim,paid_from,payee,kind,basis,rate,trigger
             equip,acc:10,supplier,once,usd,500,2027-02-15""",
     )
-    return {**tables, "facilities": [{**row, **cells}]}
+    return {**tables, "facilities": [facility("f", **{**ops, **terms, **cells})]}
 
 
 def test_instalments_fall_on_clamped_month_ends():
@@ -618,8 +636,18 @@ def test_dscr_takes_off_what_ranks_ahead_but_the_own_fee_and_interest():
             rest,acc:30,owner,residual,,,order
             junior,acc:50,supplier,recurring,usd_per_year,365000,order
             equip,acc:60,supplier,once,usd,1,order""",
-        facilities="""facility,lender,account,commitment,opening_balance,advance_rate,eligible,margin,upfront_fee,first_repayment,instalments,repay_every_months,fee_from,interest_from,principal_from
-            f,lender,acc,36000,36000,0,equip,0.04,0,2027-03-31,1,,acc:20,acc:20,acc:40""",
+        facilities=[
+            facility(
+                "f",
+                commitment="36000",
+                opening_balance="36000",
+                margin="0.04",
+                first_repayment="2027-03-31",
+                fee_from="acc:20",
+                interest_from="acc:20",
+                principal_from="acc:40",
+            )
+        ],
     )
     # Collections 90 x 1000, opex 90 x 200; interest 36 000 x 4% x 90/360 = 360, principal 36 000. Then no debt is left.
     assert run(tables).facilities["f"]["dscr"] == [pytest.approx(72_000 / 36_360), None]

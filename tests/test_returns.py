@@ -223,7 +223,7 @@ def test_a_lane_does_not_depend_on_its_company(monkeypatch, dates, chunk):
 
 some_flows = st.lists(st.integers(-1000, 1000), min_size=2, max_size=12).map(lambda flows: np.array(flows, dtype=float))
 some_days = st.lists(st.integers(1, 400), min_size=11, max_size=11).map(lambda steps: np.cumsum([45000.0, *steps]))
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=60, deadline=None)
 
 
 @quick

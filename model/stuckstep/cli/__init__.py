@@ -1,7 +1,7 @@
 """The command `stuckstep`. What a command needs is imported when it runs, so that --help answers at once.
 
-Exit codes: 0; 1 when a law of the model is broken (or a workbook disagrees with it); 2 for input that is no good or a place
-that cannot be written; 3 for an error of the program itself; 130 when it is stopped.
+Exit codes: 0; 1 when a law of the model is broken (or a workbook disagrees with it); 2 for input that is no good or a
+place that cannot be written; 3 for an error of the program itself; 130 when it is stopped.
 """
 
 import os
@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from . import check, convert, explain, run
+from . import check, convert, explain, export, run
 
-ORDER = ("run", "check", "new", "convert", "explain")
+ORDER = ("run", "check", "new", "convert", "explain", "export")
 
 
 class Commands(click.Group):
@@ -20,6 +20,13 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*(name for name in ORDER if name in self.commands), *(n for n in self.commands if n not in ORDER)]
+
+    def main(self, args: Any = None, *more: Any, **extra: Any) -> Any:
+        if args is None and sys.argv[1:2] == ["run"]:
+            # Only in a process of our own: xarray loads dask, where that is installed, just to learn that no array is
+            # one of dask's. Nothing in a run is.
+            sys.modules.setdefault("dask", None)  # type: ignore[arg-type]
+        return super().main(args, *more, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         for stream in (sys.stdout, sys.stderr):
@@ -50,7 +57,7 @@ def _tell(error: Exception) -> int:
         return 2
     if type(error).__name__ == "WorkbookError":
         click.echo(_one_line(str(error)), err=True)
-        return 1
+        return 2 if isinstance(error.__cause__ or error.__context__, OSError) else 1
     if os.environ.get("STUCKSTEP_TRACEBACK") == "1":
         raise error
     about = f"{type(error).__name__}: {_one_line(str(error))}"
@@ -73,5 +80,5 @@ def main() -> None:
     """
 
 
-for command in (run.run, check.check, convert.new, convert.convert, explain.explain):
+for command in (run.run, check.check, convert.new, convert.convert, explain.explain, export.export):
     main.add_command(command)

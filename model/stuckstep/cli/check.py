@@ -9,7 +9,7 @@ import click
 from .finding import read_deal
 
 
-@click.command()
+@click.command(short_help="Find every fault in a deal, without running it.")
 @click.argument("deal")
 @click.option("--sources", is_flag=True, help="Count the numbers by what their source column says.")
 def check(deal: str, sources: bool) -> None:

@@ -14,8 +14,8 @@ from .finding import HOME, read_deal
 def new(name: str) -> None:
     """Write a small commented deal to start from.
 
-    A plain NAME is written under ./assumptions where there is such a folder, else here; a name that ends in .xlsx becomes a
-    workbook.
+    A plain NAME is written under ./assumptions where there is such a folder, else here; a name that ends in .xlsx
+    becomes a workbook.
     """
     from stuckstep.deal import new as write_new
 
@@ -26,11 +26,11 @@ def new(name: str) -> None:
     click.echo(f"Written: {path}. Try: stuckstep run {_quoted(path)}")
 
 
-@click.command()
+@click.command(short_help="Write a deal as a workbook, or as a folder of CSV files.")
 @click.argument("deal")
 @click.argument("out", type=click.Path(path_type=Path))
 def convert(deal: str, out: Path) -> None:
-    """Write DEAL as a workbook (OUT ends in .xlsx) or as a folder of CSV files, without loss."""
+    """Write DEAL to OUT: a workbook where OUT ends in .xlsx, else a folder of CSV files. Nothing is lost."""
     from stuckstep.deal import write
 
     write(read_deal(deal), out)

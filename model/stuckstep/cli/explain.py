@@ -9,7 +9,7 @@ import click
 from .finding import read_deal
 
 
-@click.command()
+@click.command(short_help="Explain a line: its formula, values and sources.")
 @click.argument("deal")
 @click.argument("line")
 @click.argument("quarter", required=False)
@@ -20,8 +20,8 @@ def explain(deal: str, line: str, quarter: str | None, scenario: str, depth: int
     """Explain LINE in QUARTER: its formula in words, and each part with its value and where it comes from.
 
     LINE is a claim (ddtl.interest, rent: what falls due on it), a row and an item (ddtl.draw, operating.closing,
-    power.finish, power.finish@su1), or a line's full name. QUARTER is 2027Q4, or 2027-10 in a deal by month; a line that
-    is the same in every period, such as a date, needs none.
+    power.finish, power.finish@su1), or a line's full name. QUARTER is 2027Q4, or 2027-10 in a deal by month; a line
+    that is the same in every period, such as a date, needs none.
     """
     from stuckstep.reports.console import show
     from stuckstep.reports.explanation import explain as work_out

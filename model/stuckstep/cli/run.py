@@ -31,8 +31,8 @@ def run(
 ) -> None:
     """Work a deal out: print and write who is paid, when and how much.
 
-    Writes results.nc, payments.csv, run.json and <deal>.xlsx, all or none. The exit code is 1 when a law of the model is
-    broken in any scenario.
+    Writes results.nc, payments.csv, run.json and <deal>.xlsx, all or none. The exit code is 1 when a law of the model
+    is broken in any scenario.
     """
     from stuckstep.reports.runs import Timings, write_run
     from stuckstep.reports.summary import summarise
@@ -64,10 +64,9 @@ def _solve(deal: Deal, scenarios: tuple[str, ...], monthly: bool) -> tuple[Solut
     from stuckstep.results.validity import check_due_dates
 
     if monthly and base(deal).cell("deal", "grid", "value") != "month":
-        file = deal.files["deal"]
-        raise DealError(
-            [Fault(file, None, "grid", "--monthly needs monthly periods", "the grid month is required for it")]
-        )
+        row = next((row.number for row in deal.tables["deal"] if row.cells["item"] == "grid"), None)
+        wrong, allowed = "--monthly needs a deal that runs by month", "the grid month is required for it"
+        raise DealError([Fault(deal.files["deal"], row, "value", wrong, allowed)])
     solution = solve(deal, ("base", *scenarios) if scenarios else None)
     check_due_dates(solution)
     return solution, label(solution, monthly=monthly)
@@ -99,6 +98,9 @@ def _print(document: dict[str, Any], folder: Path, written: list[Path], as_json:
     from stuckstep.reports.statement import statement
 
     wrote = f"Written to {folder}: {', '.join(path.name for path in written)}."
+    workbook = folder / f"{document['deal']}.xlsx"
+    if workbook not in written and workbook.exists():
+        wrote += f" {workbook.name} there is left as it was."
     show([*statement(document), Sentence(""), Sentence(wrote)], sys.stdout)
 
 

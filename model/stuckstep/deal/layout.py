@@ -14,6 +14,8 @@ EXTRAS = ("unit", "source", "note")
 REQUIRED = ("deal", "parties", "phases", "steps", "accounts", "claims")
 # Items that every scenario shares: they make the axes and labels of the results.
 FIXED_ITEMS = ("title", "currency", "start", "quarters", "grid")
+# Tables that say what to run, not what the deal is.
+ABOUT_RUNS = ("scenarios", "studies", "uncertainties")
 # Sheets the program writes itself; they are no assumptions and are skipped when a workbook is read.
 OWN_SHEETS = (
     *("cover", "live", "schedule", "relief", "constants", "contracts_calc", "claims_calc", "facilities_calc"),

@@ -1,7 +1,7 @@
 """Works the lines out with numpy: all scenarios of a chunk at once, period by period.
 
-What does not differ between the scenarios is worked once, in plain numbers and series. Every operation is elementwise and
-in the order the expression states, so a scenario alone gives the bits it gives in a batch, in a chunk of any size.
+What does not differ between the scenarios is worked once, in plain numbers and series. Every operation is elementwise
+and in the order the expression states, so a scenario alone gives the bits it gives in a batch, in a chunk of any size.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 # Works out one chunk: the varying inputs (scenario,) go in, the kept lines come out, (scenario,) or (period, scenario).
 # What comes out lies in buffers that the next chunk uses again.
 Worker = Callable[[Mapping[Cell, Array]], dict[str, Array]]
-CHUNK = 2000  # scenarios worked at a time: their registers stay in the processor's cache
+CHUNK = 4000  # scenarios worked at a time: the more, the less it costs to call numpy; the fewer, the nearer the cache
 
 
 class Clock(NamedTuple):
@@ -138,9 +138,7 @@ def _filled(values: Any, job: Job, line: str, width: int) -> Array:
 Bound = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
-def _bind(
-    steps: Sequence[Step], registers: Array, masks: NDArray[np.bool_], now: Array, slots: Array
-) -> list[Bound]:
+def _bind(steps: Sequence[Step], registers: Array, masks: NDArray[np.bool_], now: Array, slots: Array) -> list[Bound]:
     """Each step as a function and the rows it works on; slots as views of what they hold now."""
 
     def row(operand: int) -> Any:

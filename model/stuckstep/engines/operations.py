@@ -1,7 +1,8 @@
 """The lines as one list of operations, each said once: what every reader that works with arrays carries out.
 
-An operation is named by its place in the list and reads only places before it, or the last period's value of a line. What
-two lines say in the same words is one operation, worked once: that changes no bit, for no order of operations changes.
+An operation is named by its place in the list and reads only places before it, or the last period's value of a line.
+What two lines say in the same words is one operation, worked once: that changes no bit, for no order of operations
+changes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +22,10 @@ _ORDER: tuple[Kind, ...] = ("static", "time", "cash")
 
 
 class Operation(NamedTuple):
-    """An operator over earlier places, or a leaf. `unequal` asks whether a number is not zero, `flag` makes a mask 1 or 0."""
+    """An operator over earlier places, or a leaf.
+
+    `below`, `upto` and `unequal` (is a number not zero?) give a mask, yes or no; `flag` makes it 1 or 0.
+    """
 
     operator: str
     parts: tuple[int, ...]
@@ -147,7 +151,7 @@ class _Writer:
 
 
 def varying(program: Program, cells: Iterable[Cell]) -> list[bool]:
-    """Of each operation, whether it depends on one of the cells. A `last` does when its opening or its next value does."""
+    """Of each operation, whether it depends on one of the cells; a `last` does when its opening or next value does."""
     changed = frozenset(cells)
     varies = [one.operator == "input" and one.leaf in changed for one in program.operations]
     while True:

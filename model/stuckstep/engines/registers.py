@@ -26,11 +26,11 @@ class Step(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """The registers that go over into the next period: `count` rows from `first` on are read as those from `into` on."""
+    """The registers that go over into the next period: the `rows` from `first` on are read as those from `into` on."""
 
     first: int
     into: int
-    count: int
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class _Writer:
         return steps + [Step("copy", row, (self._operand(place),)) for row, place in copied.items()]
 
     def _stage(self, place: int) -> str:
-        """When an operation that varies is worked; `given` for one that only lies in its register, `slot` for no step."""
+        """When what varies is worked; `given` for what only lies in its register, `slot` for what does not vary."""
         if not self.varies[place]:
             return "slot"
         if self.program.operations[place].operator in ("input", "last"):

@@ -1,4 +1,4 @@
-"""What is the same in every scenario, worked once: static values as numbers, lines without cash as series of all periods."""
+"""What is the same in every scenario, worked once: static values as numbers, other lines as series of all periods."""
 
 import operator
 from collections.abc import Callable, Mapping, Sequence

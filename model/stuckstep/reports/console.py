@@ -9,23 +9,21 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, NamedTuple, TextIO
 
 GAP = 2  # spaces between columns; one where it is tight
+NARROWEST_TEXT = 30  # a paragraph, however deep it is indented
 NARROWEST = 10  # a column of names is not broken below this
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(NamedTuple):
     """A line that begins a part; `major` for the whole and for each scenario."""
 
     text: str
     major: bool = True
 
 
-@dataclass(frozen=True)
-class Sentence:
+class Sentence(NamedTuple):
     """A paragraph; `style` is a rich style that means nothing elsewhere."""
 
     text: str
@@ -33,8 +31,7 @@ class Sentence:
     indent: int = 0
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """A table of text. `left` holds the positions of the columns of names; numbers and dates are set right."""
 
     headings: Sequence[str]
@@ -88,35 +85,40 @@ def _wrapped(text: str, width: int | None, indent: int = 0) -> list[str]:
     pad = " " * indent
     if width is None:
         return [pad + text]
-    lines = textwrap.wrap(text, width - indent, break_on_hyphens=False, break_long_words=False)
+    lines = textwrap.wrap(text, max(width - indent, NARROWEST_TEXT), break_on_hyphens=False, break_long_words=False)
     return [pad + line for line in lines] or [""]
 
 
 def _show_rich(blocks: Iterable[Block], stream: TextIO) -> None:
+    """As the plain text, with the same blank lines, and colour."""
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=stream, highlight=False, soft_wrap=False)
+    console = Console(file=stream, highlight=False)
+    after_blank = True
     for block in blocks:
-        if isinstance(block, Heading):
-            console.print()
-            lines = _wrapped(block.text, console.width)
-            console.print(Text("\n".join(lines), style="bold reverse" if block.major else "bold"), no_wrap=True)
-        elif isinstance(block, Sentence):
-            lines = _wrapped(block.text, console.width, block.indent)
-            console.print(Text("\n".join(lines), style=block.style), no_wrap=True, overflow="ignore", crop=False)
+        if isinstance(block, Table):
+            drawn = _rich_table(block, console.width)
         else:
-            _print_table(console, block)
+            style = block.style if isinstance(block, Sentence) else "bold reverse" if block.major else "bold underline"
+            indent = block.indent if isinstance(block, Sentence) else 0
+            drawn = Text("\n".join(_wrapped(block.text, console.width, indent)), style=style)
+        is_blank = isinstance(block, Sentence) and not block.text
+        if not isinstance(block, Sentence) and not after_blank:
+            console.print()
+        if not (is_blank and after_blank):
+            console.print(drawn, no_wrap=True, overflow="ignore", crop=False)
+        after_blank = is_blank or isinstance(block, Table)
+        if isinstance(block, Table):
+            console.print()
 
 
-def _print_table(console: "object", table: Table) -> None:
+def _rich_table(table: Table, width: int) -> Any:
     from rich import box
-    from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    assert isinstance(console, Console)
-    laid = lay_out(table, console.width)
+    laid = lay_out(table, width)
     drawn = RichTable(
         title=Text(table.title) if table.title else None,
         title_justify="left",
@@ -127,13 +129,12 @@ def _print_table(console: "object", table: Table) -> None:
         padding=(0, laid.gap - 1, 0, 0),
     )
     for position, lines in enumerate(laid.headings):
-        side = "left" if position in table.left else "right"
         heading = Text("\n".join(lines), style="bold")
-        drawn.add_column(heading, justify=side, no_wrap=True, width=laid.widths[position], vertical="bottom")  # type: ignore[arg-type]
+        side: Any = "left" if position in table.left else "right"
+        drawn.add_column(heading, justify=side, no_wrap=True, width=laid.widths[position])
     for row in laid.rows:
         drawn.add_row(*(Text("\n".join(lines), style=_style(lines)) for lines in row))
-    console.print(drawn, crop=False, overflow="ignore")
-    console.print()
+    return drawn
 
 
 def _style(lines: Sequence[str]) -> str:
@@ -141,8 +142,7 @@ def _style(lines: Sequence[str]) -> str:
     return "red" if lines and lines[0] in ("never", "cancelled", "BROKEN") else ""
 
 
-@dataclass(frozen=True)
-class LaidOut:
+class LaidOut(NamedTuple):
     """A table whose cells are lists of lines no longer than the widths of their columns."""
 
     headings: list[list[str]]
@@ -166,6 +166,8 @@ def lay_out(table: Table, width: int | None) -> LaidOut:
         else:
             widths = _grown(words, full, width)
     headings = [broken(text, size) for text, size in zip(table.headings, widths, strict=True)]
+    height = max(map(len, headings), default=0)
+    headings = [[""] * (height - len(lines)) + lines for lines in headings]
     rows = [[broken(cell, size) for cell, size in zip(row, widths, strict=True)] for row in table.rows]
     return LaidOut(headings, rows, widths, gap)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from stuckstep.deal import Cell, Deal, DealError, Fault, base, from_serial
 from stuckstep.engines import text
@@ -16,8 +17,7 @@ ABOVE, EARLIER = "opened above", "not opened: a period of its own"
 _PER_CENT = ("1/year", "share", "1")
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One part of an explanation: a line, an input, a clock or a constant, with its value.
 
     depth counts from 0, the line explained. formula and filled (the same with values) are blank for what is not opened;
@@ -35,8 +35,7 @@ class Step:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(NamedTuple):
     """What was asked, and its steps from the line down."""
 
     line: str
@@ -262,7 +261,7 @@ def _bare(reader: _Reader, part: text.Part, time: int) -> str:
 
 
 def bare(value: float, unit: str) -> str:
-    """A value by its unit, as it stands in a formula: dates as dates, rates in per cent, no currency and no unit."""
+    """A value by its unit, as it stands in a formula: dates as dates, rates in per cent, without a unit."""
     if unit == "date":
         return "never" if value >= NEVER else from_serial(value).isoformat()
     if unit in _PER_CENT:

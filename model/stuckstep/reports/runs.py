@@ -1,6 +1,7 @@
 """What a run writes: results.nc, payments.csv, the workbook and run.json, all of them or none."""
 
 import contextlib
+import csv
 import hashlib
 import json
 import os
@@ -9,11 +10,14 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy as np
+import pandas as pd
 import xarray as xr
 
 from stuckstep.deal import Deal, DealError, Fault
@@ -40,11 +44,15 @@ class Timings(dict[str, float]):
 def write_payments(dataset: xr.Dataset, path: Path) -> None:
     """The payments of a run as CSV. Text that a spreadsheet would take for a formula gets a ' in front."""
     table = tables.payments(dataset)
+    columns = {name: table[name].tolist() for name in table.columns}
+    columns["date"] = np.datetime_as_string(table["date"].to_numpy(), unit="D").tolist()
     for name in table.columns[table.dtypes == "str"]:
-        safe = {text: f"'{text}" if _FORMULA.match(text) else text for text in table[name].unique()}
-        table[name] = table[name].map(safe)
-    table["date"] = table["date"].dt.strftime("%Y-%m-%d")
-    table.to_csv(path, index=False, lineterminator="\n")
+        safe = {text: f"'{text}" if _FORMULA.match(text) else text for text in set(columns[name])}
+        columns[name] = [safe[text] for text in columns[name]]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
 
 
 def write_run(
@@ -69,13 +77,27 @@ def write_run(
         "payments.csv": lambda path: write_payments(dataset, path),
         **{name: writer for name, writer in (more or {}).items() if (folder / name).resolve() != own},
     }
+    _refuse_open(folder, writers)
     return write_whole(folder, writers, lambda part: _record(deal, dataset, part, timings), timings)
+
+
+def _refuse_open(folder: Path, names: Iterable[str]) -> None:
+    """DealError where a file is open in a spreadsheet program: Excel and LibreOffice put a lock file beside it."""
+    allowed = "a file that is not open is allowed: close it there first"
+    faults = [
+        Fault(str(folder / name), None, None, f"is open in another program ({lock} says so)", allowed)
+        for name in names
+        for lock in (f".~lock.{name}#", f"~${name}")
+        if (folder / lock).exists()
+    ]
+    if faults:
+        raise DealError(faults)
 
 
 def write_whole(
     folder: Path, writers: Mapping[str, Writer], record: Callable[[Path], dict[str, Any]], timings: Timings
 ) -> list[Path]:
-    """Writes every file beside its place, then run.json, and moves all of them there; puts the old ones back on failure."""
+    """Writes every file beside its place, then run.json, and moves all there; puts the old ones back on failure."""
     created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     part: Path | None = None
     try:
@@ -88,7 +110,7 @@ def write_whole(
         (part / "run.json").write_text(text + "\n", encoding="utf-8")
         _move([*writers, "run.json"], part, folder)
     except OSError as error:
-        wrong = f"cannot be written ({error.strerror or str(error).splitlines()[0]})"
+        wrong = f"cannot be written ({_reason(error)})"
         raise DealError(
             [Fault(str(folder), None, None, wrong, "a folder that can be written is allowed (--out)")]
         ) from None
@@ -99,6 +121,12 @@ def write_whole(
             with contextlib.suppress(OSError):
                 parent.rmdir()  # only an empty one goes
     return [folder / name for name in (*writers, "run.json")]
+
+
+def _reason(error: OSError) -> str:
+    """What the system says is wrong; h5py buries its number in a long message."""
+    number = error.errno or next(map(int, re.findall(r"errno = ([0-9]+)", str(error))), None)
+    return os.strerror(number) if number else str(error).splitlines()[0]
 
 
 def _move(names: list[str], part: Path, folder: Path) -> None:
@@ -146,7 +174,5 @@ def _described(file: Path) -> dict[str, Any]:
 
 
 def _platform() -> dict[str, str]:
-    from importlib.metadata import version
-
-    packages = {name: version(name) for name in ("numpy", "pandas", "xarray", "h5py")}
+    packages = {package.__name__: str(package.__version__) for package in (h5py, np, pd, xr)}
     return {"system": f"{platform.system()} {platform.machine()}", "python": platform.python_version(), **packages}

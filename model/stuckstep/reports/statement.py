@@ -122,7 +122,7 @@ def _billing_notes(phases: Sequence[Document]) -> Iterator[str]:
 
 def _order(document: Document, order: Sequence[Document], scale: Scale, unit: str) -> Table:
     headings = ["party", "first paid", "half paid", "last paid", "due", "late charges", "paid", "unpaid"]
-    headings.append(f"{document['grid']}s later")
+    headings.append("half paid later")
     rows = []
     for row in order:
         if row["due"] == 0 and row["paid"] == 0:
@@ -130,7 +130,7 @@ def _order(document: Document, order: Sequence[Document], scale: Scale, unit: st
         dates = [_date(row[name]) or "never" for name in ("first_paid", "half_paid", "last_paid")]
         amounts = [money(row[name], scale) for name in ("due", "late", "paid", "unpaid")]
         rows.append([row["party"], *dates, *amounts, _later(row)])
-    return Table(headings, rows, title=f"Payment order ({unit})")
+    return Table(headings, rows, title=f"Payment order ({unit}; half paid later: in {document['grid']}s, than in base)")
 
 
 def _closing(document: Document, scenario: Document) -> Iterator[Block]:

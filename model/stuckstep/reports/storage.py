@@ -62,15 +62,16 @@ def _umask() -> int:
 
 def _write(dataset: xr.Dataset, path: str) -> None:
     with h5py.File(path, "w", track_order=True) as file:
+        scales = {}
         for place, name in enumerate(dataset.sizes):
-            scale = _create(file, str(name), dataset.variables[name])
-            scale.make_scale(str(name))
-            scale.attrs["_Netcdf4Dimid"] = np.int32(place)
+            scales[name] = _create(file, str(name), dataset.variables[name])
+            scales[name].make_scale(str(name))
+            scales[name].attrs["_Netcdf4Dimid"] = np.int32(place)
         for name, variable in dataset.variables.items():
             if name not in dataset.sizes:
                 stored = _create(file, str(name), variable)
                 for axis, dimension in enumerate(variable.dims):
-                    stored.dims[axis].attach_scale(file[str(dimension)])
+                    stored.dims[axis].attach_scale(scales[dimension])
         for key, value in dataset.attrs.items():
             file.attrs[str(key)] = value
         beside = [str(name) for name in dataset.coords if name not in dataset.sizes]

@@ -21,6 +21,7 @@ def summarise(deal: Deal, dataset: xr.Dataset, scenarios: Sequence[str] | None =
     chosen = [str(name) for name in dataset["scenario"].values if scenarios is None or name in scenarios]
     labels = [str(label) for label in dataset["label"].values]
     shortfalls = _shortfalls(dataset)
+    checks = _checks(dataset)
     phases, order = _by_scenario(tables.schedule(dataset)), _by_scenario(tables.payment_order(dataset))
     return {
         "deal": deal.name,
@@ -35,7 +36,7 @@ def summarise(deal: Deal, dataset: xr.Dataset, scenarios: Sequence[str] | None =
                 "phases": phases[name],
                 "payment_order": order[name],
                 "largest_shortfall": shortfalls[name],
-                **_checks(dataset, name),
+                **checks[name],
             }
             for name in chosen
         ],
@@ -55,9 +56,11 @@ def paid_last(deal: Deal) -> str | None:
 
 def _by_scenario(table: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
     """The rows of a table by scenario, as plain values."""
+    columns = {str(name): [_plain(value) for value in table[name]] for name in table.columns}
     found: dict[str, list[dict[str, Any]]] = {}
-    for row in table.to_dict("records"):
-        found.setdefault(str(row.pop("scenario")), []).append({str(key): _plain(value) for key, value in row.items()})
+    for values in zip(*columns.values(), strict=True):
+        row = dict(zip(columns, values, strict=True))
+        found.setdefault(row.pop("scenario"), []).append(row)
     return found
 
 
@@ -76,8 +79,9 @@ def _shortfalls(dataset: xr.Dataset) -> dict[str, Document | None]:
     """For each scenario the period at whose end most is unpaid, and to whom; None where nothing ever is."""
     period = tables.period_of(dataset)
     owed: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for row in tables.shortfall(dataset).to_dict("records"):
-        owed.setdefault(str(row["scenario"]), {}).setdefault(str(row[period]), []).append(row)
+    for scenario, rows in _by_scenario(tables.shortfall(dataset)).items():
+        for row in rows:
+            owed.setdefault(scenario, {}).setdefault(row[period], []).append(row)
     return {name: _largest(owed.get(name, {}), period) for name in map(str, dataset["scenario"].values)}
 
 
@@ -88,41 +92,46 @@ def _largest(owed: dict[str, list[dict[str, Any]]], period: str) -> Document | N
     totals = {label: sum(row["unpaid"] for row in rows) for label, rows in owed.items()}
     worst = max(totals, key=lambda label: totals[label])
     rows = sorted(owed[worst], key=lambda row: -row["unpaid"])
-    payees = [{"payee": str(row["payee"]), "unpaid": float(row["unpaid"])} for row in rows]
-    return {"amount": float(totals[worst]), period: worst, "date": _plain(rows[0]["date"]), "payees": payees}
+    payees = [{"payee": row["payee"], "unpaid": row["unpaid"]} for row in rows]
+    return {"amount": totals[worst], period: worst, "date": rows[0]["date"], "payees": payees}
 
 
-def _checks(dataset: xr.Dataset, scenario: str) -> Document:
-    place = list(dataset["scenario"].values).index(scenario)
-    broken = dataset["law_broken"].transpose("scenario", "law").values[place]
-    raised = dataset["alert_raised"].transpose("scenario", "alert").values[place]
+def _checks(dataset: xr.Dataset) -> dict[str, Document]:
+    """For each scenario its alerts, the master check and the laws that are broken."""
+    alerts, laws = dataset["alert"].values, dataset["law"].values
+    raised = dataset["alert_raised"].transpose("scenario", "alert").values
+    broken = dataset["law_broken"].transpose("scenario", "law").values
     return {
-        "alerts": [
-            {"alert": str(name), "count": int(count)}
-            for name, count in zip(dataset["alert"].values, raised, strict=True)
-            if count > 0
-        ],
-        "is_sound": bool(dataset["is_sound"].values[place]),
-        "broken_laws": [str(law) for law in dataset["law"].values[broken]],
+        str(name): {
+            "alerts": [
+                {"alert": str(alert), "count": int(count)}
+                for alert, count in zip(alerts, raised[place], strict=True)
+                if count > 0
+            ],
+            "is_sound": not bool(broken[place].any()),
+            "broken_laws": [str(law) for law in laws[broken[place]]],
+        }
+        for place, name in enumerate(dataset["scenario"].values)
     }
 
 
 def _verdict(dataset: xr.Dataset, worst: Document | None) -> Document:
     """Whether base pays everyone, and whether it does so when it is due, with a sentence that says it."""
     currency, period = str(dataset.attrs["currency"]), tables.period_of(dataset)
-    owed = tables.shortfall(dataset.sel(scenario=["base"]))
-    at_end = owed[owed["date"] == pd.Timestamp(dataset[period].values[-1])]
-    left = [(str(payee), float(unpaid)) for payee, unpaid in zip(at_end["payee"], at_end["unpaid"], strict=True)]
+    place = list(dataset["scenario"].values).index("base")
+    unpaid = dataset["claim_unpaid"].transpose("scenario", period, "claim").values[place, -1]
+    left: dict[str, float] = {}
+    for payee, amount in zip(tables.payees(dataset)[place], unpaid, strict=True):
+        if amount >= HALF_CENT:
+            left[str(payee)] = left.get(str(payee), 0.0) + float(amount)
     if worst is None:
         says = f"Base pays everyone in full and when due: nothing is unpaid at the end of any {period}."
     elif not left:
-        most = worst["payees"][0]["payee"]
-        amount = sum_of_money(worst["amount"], currency)
-        when = f"at the end of {worst[period]}, most of it to {most}"
-        says = f"Base pays everyone in full but late: {amount} is unpaid {when}."
+        when = f"at the end of {worst[period]}, most of it to {worst['payees'][0]['payee']}"
+        says = f"Base pays everyone in full but late: {sum_of_money(worst['amount'], currency)} is unpaid {when}."
     else:
-        amount = sum_of_money(sum(unpaid for _, unpaid in left), currency)
-        whom = ", ".join(f"{payee} {sum_of_money(unpaid, currency)}" for payee, unpaid in left)
+        amount = sum_of_money(sum(left.values()), currency)
+        whom = ", ".join(f"{payee} {sum_of_money(unpaid, currency)}" for payee, unpaid in left.items())
         says = f"Base does not pay everyone: {amount} is still unpaid when the last {period} ends ({whom})."
     return {"pays_everyone": not left, "pays_when_due": worst is None, "says": says}
 

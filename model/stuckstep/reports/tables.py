@@ -19,7 +19,7 @@ def period_of(dataset: xr.Dataset) -> str:
 
 
 def payments(dataset: xr.Dataset) -> pd.DataFrame:
-    """What falls due, is claimed, is paid and stays unpaid, by scenario, period and claim; rows of nothing are left out.
+    """What falls due, is claimed, is paid and stays unpaid, by scenario, period and claim; without rows of nothing.
 
     Columns: scenario, quarter (or month), date (the period's last day), party (blank for money moved to another
     account), account (that account, else blank), claim, and the five amounts in the deal's currency.
@@ -67,7 +67,8 @@ def payment_order(dataset: xr.Dataset) -> pd.DataFrame:
     table["unpaid"] = _ordered(dataset, "unpaid", "scenario", "party", period)[..., -1].ravel()
     table["quarters_late"] = _ordered(dataset, "quarters_late", "scenario", "party").ravel()
     place = np.repeat(np.arange(dataset.sizes["scenario"]), dataset.sizes["party"])
-    order = np.lexsort((table["first_paid"].fillna(pd.Timestamp.max).to_numpy(), place))
+    first = table["first_paid"].to_numpy()
+    order = np.lexsort((np.where(np.isnat(first), np.iinfo(np.int64).max, first.astype(np.int64)), place))
     return table.iloc[order].reset_index(drop=True)
 
 
@@ -106,7 +107,7 @@ def shortfall(dataset: xr.Dataset) -> pd.DataFrame:
     owed = payments(dataset)
     owed = owed[owed["unpaid"] >= HALF_CENT]
     owed = owed.assign(payee=owed["party"].where(owed["party"] != "", owed["account"]))
-    return owed.groupby(["scenario", period, "date", "payee"], sort=False, as_index=False)["unpaid"].sum()
+    return owed.groupby(["scenario", period, "date", "payee"], sort=False)["unpaid"].sum().reset_index()
 
 
 def _ordered(dataset: xr.Dataset, name: str, *dims: str) -> NDArray[Any]:

@@ -8,7 +8,7 @@ from .accounts import Settlement
 from .claims import Claim, claim_phases
 from .constants import constant
 from .contracts import billed_phases
-from .expression import HORIZON, NEXT_FIRST_DAY, ONE, ZERO, Node, absolute, below, least, most, total, upto
+from .expression import HORIZON, NEXT_FIRST_DAY, ONE, ZERO, Node, absolute, below, least, most, total, upto, whole
 from .inputs import amount, is_blank
 from .lines import Lines
 from .schedule import predecessors
@@ -22,6 +22,7 @@ LAWS = {
     "unpaid": "unpaid before, late and due, less what is paid, is what stays unpaid",
     "prepayments": "what a customer prepaid is credited to it or owed back",
     "steps": "no step ends before its predecessors",
+    "price lists": "the lists of yearly prices reach as far as anything is billed or accrues",
 }
 ALERTS = {
     "unpaid at horizon": "something is still unpaid when the last period ends",
@@ -43,6 +44,7 @@ def add_checks(lines: Lines, sheets: Sheets, claims: tuple[Claim, ...]) -> None:
     _say_law(lines, "unpaid", (_unpaid_error(lines, claim.name) for claim in bounded))
     _say_law(lines, "prepayments", _prepayment_errors(lines, sheets))
     _say_law(lines, "steps", _step_errors(lines, sheets))
+    _say_law(lines, "price lists", _price_list_errors(lines, sheets))
     broken = (lines.at("checks", law, "broken") for law in LAWS)
     lines.add("checks", "master", "broken", "number", "laws that are broken in the period: must be zero", total(broken))
     _add_alerts(lines, sheets, bounded)
@@ -141,6 +143,27 @@ def _step_errors(lines: Lines, sheets: Sheets) -> Iterable[Node]:
         )
         says = f"days by which steps of {phase} end before those they wait for"
         yield lines.add("checks", phase, "step overlaps", "days", says, total(overlaps))
+
+
+def _price_list_errors(lines: Lines, sheets: Sheets) -> Iterable[Node]:
+    """The lists are made long enough for every scenario; a longer term typed into a workbook can outrun them."""
+
+    def say(table: str, row: str, phase: str, days: Node) -> Node:
+        years = whole(days / constant(lines, "year"))
+        over = most(ZERO, years - lines.at(table, row, "last year"))
+        says = f"years of {row} in {phase} beyond its list of prices"
+        return lines.add("checks", row, f"{table} beyond list", "years", says, over, phase=phase)
+
+    for contract in sheets.keys("contracts"):
+        for phase in billed_phases(sheets, contract):
+            billed = lines.at("contracts", contract, "days billed", phase)
+            yield say("contracts", contract, phase, most(billed, amount(sheets, "contracts", contract, "term_days")))
+    for claim in sheets.keys("claims"):
+        for phase in claim_phases(sheets, claim) if sheets.cell("claims", claim, "kind") == "recurring" else ():
+            end = HORIZON - amount(sheets, "claims", claim, "net_days")
+            if not is_blank(sheets, "claims", claim, "term_days"):
+                end = least(end, lines.at("claims", claim, "end", phase))
+            yield say("claims", claim, phase, end - lines.at("claims", claim, "begins", phase))
 
 
 def _add_alerts(lines: Lines, sheets: Sheets, claims: list[Claim]) -> None:

@@ -83,7 +83,7 @@ def _value(lines: Lines, contract: str, phase: str, days: Node, prices: Sequence
     """What a phase bills over its first `days` days."""
     year = constant(lines, "year")
     listed = [lines.at("contracts", contract, f"after {count} years") for count in range(len(prices))]
-    years = whole(days / year)
+    years = least(whole(days / year), lines.at("contracts", contract, "last year"))
     per_unit = pick(years, listed) + (days - years * year) * pick(years, prices)
     return lines.at("contracts", contract, "units a day", phase) * per_unit
 

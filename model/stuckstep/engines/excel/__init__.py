@@ -8,6 +8,7 @@ from .formulas import (
     FIRST_PERIOD,
     FIRST_ROW,
     NEXT_FIRST_DAY_ROW,
+    PERIOD_ROW,
     SHEETS,
     TIMELINE,
     Address,
@@ -16,7 +17,7 @@ from .formulas import (
     lay_out,
     timeline,
 )
-from .inputs import Live, headings, live_sheet, ordered, place, read_inputs, row_of
+from .inputs import Live, headings, live_sheet, place, read_inputs, row_of
 
 __all__ = [
     "CONSTANT",
@@ -25,6 +26,7 @@ __all__ = [
     "FIRST_PERIOD",
     "FIRST_ROW",
     "NEXT_FIRST_DAY_ROW",
+    "PERIOD_ROW",
     "SHEETS",
     "TIMELINE",
     "Address",
@@ -38,7 +40,6 @@ __all__ = [
     "headings",
     "lay_out",
     "live_sheet",
-    "ordered",
     "place",
     "read_inputs",
     "row_of",

@@ -17,7 +17,7 @@ from stuckstep.rules.lines import Line, Lines
 from .content import Cells, Content, Formula, Placed
 
 LABEL, SAYS, UNIT, CONSTANT, TOTAL, BEFORE, FIRST_PERIOD = range(1, 8)
-FIRST_DAY_ROW, NEXT_FIRST_DAY_ROW, DAYS_ROW, FIRST_ROW = 3, 4, 5, 8
+PERIOD_ROW, FIRST_DAY_ROW, NEXT_FIRST_DAY_ROW, DAYS_ROW, FIRST_ROW = 3, 4, 5, 6, 9
 LONGEST_FORMULA = 8192  # characters a spreadsheet accepts
 TIMELINE = "constants"
 SHEETS: Mapping[str, str] = {
@@ -38,8 +38,8 @@ SHEETS: Mapping[str, str] = {
 CORKSCREWS: Mapping[str, tuple[str, ...]] = {
     "claims": ("unpaid before", "late", "due", "claimed", "paid", "unpaid"),
     "facilities": (
-        *("drawn before", "draw", "drawn", "fallen due before", "fallen due"),
-        *("balance before", "draw", "repaid", "balance", "cfads", "debt service", "dscr"),
+        *("cfads", "debt service", "dscr", "fallen due before", "fallen due", "drawn before", "drawn"),
+        *("balance before", "draw", "repaid", "balance"),
     ),
 }
 _HERE, _BEFORE = "\x01", "\x02"  # stand for the letters of this column and the one before it
@@ -93,20 +93,26 @@ def _sheet_order(sheet: str) -> int:
 
 
 def timeline(layout: Layout, start: str, months: int) -> Cells:
-    """The clock rows of every calculation sheet; `start` is the cell of the first day, `months` a period's length."""
+    """The clock rows of every calculation sheet; `start` is the cell of the first day, `months` a period's length.
+
+    Every period is counted from the start, so that one formula fills each row.
+    """
     columns = range(FIRST_PERIOD, layout.last_column + 1)
     length = f"${get_column_letter(CONSTANT)}${NEXT_FIRST_DAY_ROW}"
     yield Placed(TIMELINE, NEXT_FIRST_DAY_ROW, CONSTANT, float(months))
     for sheet in dict.fromkeys(SHEETS.values()):
         for column in columns:
             here, before = get_column_letter(column), get_column_letter(column - 1)
-            first = f"={start}" if column == FIRST_PERIOD else f"={before}{NEXT_FIRST_DAY_ROW}"
             first_day = f"{here}{FIRST_DAY_ROW}"
-            ends = f"=DATE(YEAR({first_day}),MONTH({first_day})+{length},1)"
+            rows = {
+                PERIOD_ROW: f"={before}{PERIOD_ROW}+1",
+                FIRST_DAY_ROW: f"=DATE(YEAR({start}),MONTH({start})+{length}*({here}{PERIOD_ROW}-1),1)",
+                NEXT_FIRST_DAY_ROW: f"=DATE(YEAR({first_day}),MONTH({first_day})+{length},1)",
+            }
             if sheet != TIMELINE:
-                first, ends = (f"={TIMELINE}!{here}{row}" for row in (FIRST_DAY_ROW, NEXT_FIRST_DAY_ROW))
-            yield Placed(sheet, FIRST_DAY_ROW, column, Formula(first))
-            yield Placed(sheet, NEXT_FIRST_DAY_ROW, column, Formula(ends))
+                rows = {row: f"={TIMELINE}!{here}{row}" for row in rows}
+            for row, formula in rows.items():
+                yield Placed(sheet, row, column, Formula(formula))
             yield Placed(sheet, DAYS_ROW, column, Formula(f"={here}{NEXT_FIRST_DAY_ROW}-{here}{FIRST_DAY_ROW}"))
 
 

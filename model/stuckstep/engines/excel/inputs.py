@@ -1,8 +1,8 @@
 """The inputs as a spreadsheet sees them: the assumption sheets, and a sheet with the live values of the chosen scenario.
 
-On the sheet `live` every input that the formulas read has one row: the cell of the assumption sheets, the default of a blank
-one, its value in each scenario (linked to the scenarios sheet where the scenario changes it), and the value of the scenario
-that is chosen.
+On the sheet `live` every input that the formulas read has one row: the value of the chosen scenario, the default of a blank
+cell, the value in the base sheets, and what each scenario changes it to, linked to the scenarios sheet; blank where a scenario
+changes nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from stuckstep.rules.lines import Lines
 from .content import Cells, Formula, Placed
 
 SHEET = "live"
-NAME, UNIT, LIVE, DEFAULT, BASE = range(1, 6)
+NAME, UNIT, LIVE, DEFAULT, BASE, FIRST_SCENARIO = range(1, 7)
 SELECTED_ROW, NAMES_ROW, FIRST_ROW = 3, 5, 6
 EXTRAS = ("unit", "source", "note")
 
@@ -41,9 +41,12 @@ def read_inputs(lines: Lines) -> list[Cell]:
 
 
 def place(cells: Iterable[Cell]) -> Live:
-    """A row of the live sheet for each input, and for the plain cell of each narrowed one above it."""
-    wanted = (one for cell in cells for one in dict.fromkeys((cell.plain, cell)))
-    return Live({cell: row for row, cell in enumerate(dict.fromkeys(wanted), start=FIRST_ROW)})
+    """A row of the live sheet for each input; below them, apart, the cells that are narrowed to a phase."""
+    wanted = list(dict.fromkeys(one for cell in cells for one in (cell.plain, cell)))
+    plain = [cell for cell in wanted if cell.plain == cell]
+    rows = {cell: row for row, cell in enumerate(plain, start=FIRST_ROW)}
+    narrowed = (cell for cell in wanted if cell.plain != cell)
+    return Live(rows | {cell: row for row, cell in enumerate(narrowed, start=FIRST_ROW + len(plain) + 1)})
 
 
 @cache
@@ -53,44 +56,37 @@ def headings(table: str) -> tuple[str, ...]:
     return (*own, *EXTRAS)
 
 
-def ordered(scenarios: Iterable[str]) -> tuple[str, ...]:
-    """The scenarios of the live sheet: base first, whether or not it shares their structure."""
-    return ("base", *(name for name in scenarios if name != "base"))
-
-
 def live_sheet(sheets: Sheets, live: Live, selected: str) -> Cells:
     """The live sheet; `selected` is the cell that holds the chosen scenario's name."""
-    scenarios = ordered(sheets.scenarios)
-    last = get_column_letter(BASE + len(scenarios) - 1)
-    first = get_column_letter(BASE)
+    first = get_column_letter(FIRST_SCENARIO)
+    last = get_column_letter(FIRST_SCENARIO + len(sheets.scenarios) - 1)
     here = get_column_letter(LIVE)
     match = Formula(f"=MATCH({selected},${first}${NAMES_ROW}:${last}${NAMES_ROW},0)")
     yield Placed(SHEET, SELECTED_ROW, LIVE, match)
-    for column, scenario in enumerate(scenarios, start=BASE):
+    for column, scenario in enumerate(sheets.scenarios, start=FIRST_SCENARIO):
         yield Placed(SHEET, NAMES_ROW, column, scenario)
     for cell, row in live.rows.items():
         yield Placed(SHEET, row, NAME, str(cell))
         yield Placed(SHEET, row, UNIT, sheets.unit(cell))
-        yield Placed(SHEET, row, LIVE, Formula(f"=INDEX(${first}{row}:${last}{row},${here}${SELECTED_ROW})"))
-        yield from _values(sheets, live, cell, scenarios)
+        change = f"INDEX(${first}{row}:${last}{row},${here}${SELECTED_ROW})"
+        otherwise = f"${get_column_letter(BASE)}{row}" if cell.plain == cell else f"${here}{live.rows[cell.plain]}"
+        yield Placed(SHEET, row, LIVE, Formula(f'=IF({change}="",{otherwise},{change})'))
+        yield from _values(sheets, live, cell)
 
 
-def _values(sheets: Sheets, live: Live, cell: Cell, scenarios: tuple[str, ...]) -> Cells:
+def _values(sheets: Sheets, live: Live, cell: Cell) -> Cells:
+    """The default, the base value, and what the scenarios change."""
     row = live.rows[cell]
     default = default_of(cell)
     if default is not None:
         yield Placed(SHEET, row, DEFAULT, default)
-    for column, scenario in enumerate(scenarios, start=BASE):
+    base = f"=${get_column_letter(BASE)}{live.rows[cell.plain]}"
+    yield Placed(SHEET, row, BASE, Formula(base if cell.plain != cell else _base(sheets, cell, row, default)))
+    for column, scenario in enumerate(sheets.scenarios, start=FIRST_SCENARIO):
         change = sheets.index.changes.get(scenario, {}).get(cell)
         if change is not None:
-            formula = _link(f"scenarios!{_address(sheets.deal, 'scenarios', change, 'value')}", row, default)
-        elif cell.plain != cell:
-            formula = f"={get_column_letter(column)}{live.rows[cell.plain]}"
-        elif column > BASE:
-            formula = f"=${get_column_letter(BASE)}{row}"
-        else:
-            formula = _base(sheets, cell, row, default)
-        yield Placed(SHEET, row, column, Formula(formula))
+            link = f"scenarios!{_address(sheets.deal, 'scenarios', change, 'value')}"
+            yield Placed(SHEET, row, column, Formula(_link(link, row, default)))
 
 
 def _base(sheets: Sheets, cell: Cell, row: int, default: float | None) -> str:

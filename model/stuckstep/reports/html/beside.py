@@ -1,10 +1,11 @@
-"""What the figures want beside a run's results, from the engine: the planned steps, money on idle capacity, and the same
+"""What the figures want beside a run's results, from the engine: the planned steps, the money on idle capacity, and the
 scenario once more with one more quarter of delay."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from stuckstep.results.returns import npv
 from .cases import Array, Case, Run
 
 QUARTER_DAYS = 91.0
+FOREVER = 36500.0  # days
 
 
 class Slip(NamedTuple):
@@ -29,7 +31,7 @@ class Slip(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Cost:
     """What a slip changes for each party (party,): present value, what is paid, quarters until half is paid, the most
-    that is unpaid at a quarter's end; and by how many days the slipped phases bill later (NaN when one is cancelled)."""
+    that is unpaid at a quarter's end; and how many days later the slipped phases bill (NaN when one is cancelled)."""
 
     slip: Slip
     npv: Array
@@ -42,7 +44,7 @@ class Cost:
 @dataclass(frozen=True, eq=False)
 class Beside:
     """For one scenario: planned start and finish (phase, step) as serials, what is paid out on phases that do not bill
-    yet (quarter,) here and in base, the costs of one more quarter, and the slip of the stuck step (None without one)."""
+    yet (quarter,) here and in base, the costs of one more quarter, and the slip of the stuck step (None without it)."""
 
     planned_start: Array
     planned_finish: Array
@@ -53,20 +55,26 @@ class Beside:
 
 
 def worst_slip(case: Case) -> Slip | None:
-    """The stuck step of the scenario: the one that holds up the most MW-days, and the phases it holds up."""
-    stuck, late = case.of("stuck_step"), case.of("days_late")
+    """The stuck step of a scenario, and the phases it holds up; None where no step is stuck."""
     phases = case.run.names["phase"]
+    mw = [case.number("phases", phase, "mw") for phase in phases]
+    return heaviest(phases, mw, case.of("stuck_step"), case.of("days_late"))
+
+
+def heaviest(phases: Sequence[str], mw: Sequence[float], stuck: Array, late: Array) -> Slip | None:
+    """Of the stuck steps by phase the one that holds up the most MW-days, with the phases it holds up.
+
+    stuck: names by phase, blank where none is; late: days by phase, NaN where it is cancelled, which counts for longer
+    than any delay.
+    """
     weight: dict[str, float] = {}
-    for position, phase in enumerate(phases):
-        if stuck[position]:
-            # a cancelled phase is late without end: it counts for longer than any other delay
-            days = late[position] if np.isfinite(late[position]) else 36500.0
-            mw = max(case.number("phases", phase, "mw"), 1e-6)
-            weight[stuck[position]] = weight.get(stuck[position], 0.0) + max(days, 1.0) * mw
+    for name, days, size in zip(stuck, late, mw, strict=True):
+        if name:
+            weight[name] = weight.get(name, 0.0) + (max(days, 1.0) if np.isfinite(days) else FOREVER) * max(size, 1e-6)
     if not weight:
         return None
     worst = max(weight, key=lambda step: weight[step])
-    return Slip(worst, tuple(phase for position, phase in enumerate(phases) if stuck[position] == worst))
+    return Slip(worst, tuple(phase for phase, name in zip(phases, stuck, strict=True) if name == worst))
 
 
 def possible_slips(case: Case) -> list[Slip]:
@@ -104,13 +112,13 @@ def _change(scenario: str, cell: Cell, value: Value) -> Row:
 
 
 def slipped(sheets: Sheets, slip: Slip) -> dict[Cell, Value]:
-    """The cells of a scenario that make a step one more quarter late."""
-    return {
-        Cell("steps", f"{slip.step}@{phase}", "delay"): float(
-            sheets.value(sheets.find("steps", slip.step, "delay", phase))[0] + QUARTER_DAYS
-        )
-        for phase in slip.phases
-    }
+    """The cells of a scenario that make a step one more quarter late: of a deal with several phases, in these alone."""
+    found: dict[Cell, Value] = {}
+    for phase in slip.phases:
+        cell = sheets.find("steps", slip.step, "delay", phase)
+        changed = cell if len(sheets.keys("phases")) == 1 else Cell("steps", f"{slip.step}@{phase}", "delay")
+        found[changed] = float(sheets.value(cell)[0]) + QUARTER_DAYS
+    return found
 
 
 def beside(run: Run, scenarios: Sequence[str] | None = None, every_step: Iterable[str] = ()) -> dict[str, Beside]:
@@ -234,8 +242,8 @@ def idle_money(run: Run, solution: Solution, scenario: str) -> Array:
 def _own_claims(run: Run, scenario: str) -> list[tuple[str, tuple[str, ...]]]:
     """The claims that buy capacity from the programme's own accounts, with the phases they exist in.
 
-    The programme's accounts are those of the parties that collect from customers or draw loans: what a supplier pays its
-    own suppliers is already inside what it is paid.
+    The programme's accounts are those of the parties that collect from customers or draw loans: what a supplier pays
+    its own suppliers is already inside what it is paid.
     """
     sheets = run.sheets[scenario]
     used = [str(sheets.cell("contracts", contract, "account")) for contract in sheets.keys("contracts")]
@@ -258,4 +266,4 @@ def _own_claims(run: Run, scenario: str) -> list[tuple[str, tuple[str, ...]]]:
 def serials(dates: Array) -> Array:
     """Dates (numpy) as spreadsheet serials; NaN for no date."""
     days = dates.astype("datetime64[D]").astype(float)
-    return np.where(np.isnat(dates), np.nan, days + serial(np.datetime64("1970-01-01").item()))
+    return np.where(np.isnat(dates), np.nan, days + serial(date(1970, 1, 1)))

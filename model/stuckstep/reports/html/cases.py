@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from stuckstep.deal import Deal, Sheets, base, variants
+from stuckstep.deal import Deal, Sheets, base
 
 from ..amounts import HALF_CENT, Scale, scale_of
 
@@ -73,17 +73,18 @@ def run_of(deal: Deal, dataset: xr.Dataset) -> Run:
     """The run behind a Dataset of `stuckstep.results.run` by quarter that holds base. ValueError for a monthly one."""
     if "quarter" not in dataset.dims:
         raise ValueError("figures are drawn by quarter: give the results by quarter, not the monthly ones")
-    values = {str(name): _scenario_last(variable) for name, variable in dataset.data_vars.items()}
-    scenarios = tuple(str(name) for name in dataset["scenario"].values)
+    known = dataset.variables
+    values = {str(name): _scenario_last(known[name]) for name in dataset.data_vars}
+    scenarios = tuple(str(name) for name in known["scenario"].values)
     amounts = np.concatenate([np.abs(values[name]).ravel() for name in _MONEY])
     return Run(
         deal=deal,
         sheets=sheets_by_scenario(deal, scenarios),
-        names={name: tuple(str(label) for label in dataset[name].values) for name in DIMENSIONS},
+        names={name: tuple(str(label) for label in known[name].values) for name in DIMENSIONS},
         values=values,
         scenarios=scenarios,
-        labels=tuple(str(label) for label in dataset["label"].values),
-        ends=dataset["quarter"].values,
+        labels=tuple(str(label) for label in known["label"].values),
+        ends=known["quarter"].values,
         attributes={str(key): str(value) for key, value in dataset.attrs.items()},
         scale=scale_of([float(amounts.max(initial=0.0))]),
     )
@@ -92,12 +93,11 @@ def run_of(deal: Deal, dataset: xr.Dataset) -> Run:
 def sheets_by_scenario(deal: Deal, scenarios: Sequence[str]) -> dict[str, Sheets]:
     """One view of the sheets for each scenario, all over one index."""
     index = base(deal).index
-    named = {name for group in variants(deal, scenarios) for name in group.scenarios}
-    return {name: Sheets((name,), index) for name in scenarios if name in named}
+    return {name: Sheets((name,), index) for name in scenarios}
 
 
-def _scenario_last(variable: xr.DataArray) -> Array:
-    return np.asarray(variable.transpose(..., "scenario").values)
+def _scenario_last(variable: xr.Variable) -> Array:
+    return np.moveaxis(np.asarray(variable.values), variable.dims.index("scenario"), -1)
 
 
 def is_something(amounts: Array) -> Array:

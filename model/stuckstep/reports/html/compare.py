@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from markupsafe import Markup
 
-from ..amounts import HALF_CENT, money, sum_of_money
+from ..amounts import HALF_CENT, money
 from .beside import worst_slip
 from .cases import Array, Case, Run, is_something
 from .cost import diverging
-from .figure import Cell, Figure, Key, Table, day, money_cell, name_cell, number_cell, plural, pretty, said
+from .figure import Cell, Figure, Key, Table, day, money_cell, name_cell, number_cell, plural, pretty, said, sum_in
 from .svg import element, join
 
 CELLS_DRAWN = 6000  # parties x scenarios in the picture; the table behind it holds all
@@ -24,7 +24,8 @@ def compare(run: Run) -> Figure:
     reach = max((float(np.abs(paid_change(case)).max(initial=0.0)) for case in cases), default=0.0) or 1.0
     heads = ["scenario", "stuck step", "bills", "days late"]
     head = [
-        element("th", words, scope="col", class_="sticky" if not place else None) for place, words in enumerate(heads)
+        element("th", words, scope="col", class_=("sticky", "words", None, None)[place])
+        for place, words in enumerate(heads)
     ]
     head += [
         element("th", element("span", pretty(party), dir="auto", title=party), scope="col")
@@ -41,8 +42,8 @@ def compare(run: Run) -> Figure:
         picture=element("div", grid, class_="scroll", tabindex=0),
         table=_table(run, cases),
         legend=(Key("paid less than in base", style="loss"), Key("paid more", style="gain")),
-        note="In each cell: what the party is paid in the whole run against base, and below it the quarters by which half "
-        "of what it is owed comes later (+) or earlier. "
+        note="In each cell: what the party is paid in the whole run against base, and below it the quarters by which "
+        "half of what it is owed comes later (+) or earlier. "
         + (f"{more} more scenarios stand in the table." if more else ""),
     )
 
@@ -122,7 +123,7 @@ def _reading(run: Run, cases: list[Case]) -> Markup:
     worst = max(others, key=lambda case: totals[case.scenario])
     if totals[worst.scenario] >= HALF_CENT:
         words += Markup(" Most is owed in {}: {} at once.").format(
-            said(worst.scenario), sum_of_money(totals[worst.scenario], run.currency)
+            said(worst.scenario), sum_in(run, totals[worst.scenario])
         )
     return words
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
-from ..amounts import money, sum_of_money
+from ..amounts import money
 from .beside import Beside, Cost
 from .cases import Case, is_something
 from .figure import (
@@ -22,6 +22,7 @@ from .figure import (
     pretty,
     said,
     strips,
+    sum_in,
 )
 from .svg import bar, element, join, line, picture
 
@@ -47,19 +48,15 @@ def gainers(case: Case, cost: Cost, most: int = 2) -> list[tuple[str, float]]:
     return [(case.run.names["party"][at], float(cost.npv[at])) for at in order[:most] if cost.npv[at] >= 0.005]
 
 
-def cost_words(case: Case, cost: Cost, most: int = 3) -> Markup:
+def cost_words(case: Case, cost: Cost, lead: Markup | None = None, most: int = 3) -> Markup:
     """One more quarter in a sentence: what it costs, and whom."""
-    currency = case.run.currency
-    lost = [
-        Markup("{} {}").format(said(party), sum_of_money(amount, currency))
-        for party, amount in losers(case, cost, most)
-    ]
-    won = [Markup("{} {}").format(said(party), sum_of_money(amount, currency)) for party, amount in gainers(case, cost)]
-    words = Markup("One more quarter of {} costs ").format(said(cost.slip.step))
+    lost = [Markup("{} {}").format(said(party), sum_in(case.run, amount)) for party, amount in losers(case, cost, most)]
+    won = [Markup("{} {}").format(said(party), sum_in(case.run, amount)) for party, amount in gainers(case, cost)]
+    words = lead or Markup("One more quarter of {} costs ").format(said(cost.slip.step))
     words += listing(lost) if lost else Markup("nobody anything")
     if won:
         words += Markup("; it is worth {} to {}").format(
-            listing([sum_of_money(amount, currency) for _, amount in gainers(case, cost)]),
+            listing([sum_in(case.run, amount) for _, amount in gainers(case, cost)]),
             listing([said(party) for party, _ in gainers(case, cost)]),
         )
     rate = case.number("deal", "discount_rate", "value")
@@ -118,14 +115,14 @@ def _capital(words: str) -> str:
 def _quarters(later: float) -> str:
     if np.isnan(later) or later == 0:
         return ""
-    return f"half paid {later:+.0f} q"
+    return f"{later:+.0f} q"
 
 
 def _note(case: Case, cost: Cost) -> str:
     phases = "" if len(case.run.names["phase"]) == 1 else f" in {plural(len(cost.slip.phases), 'phase')}"
     return (
-        f"The scenario run once more by the engine with 91 more days of delay{phases}, nothing else changed. What moves "
-        "past the last quarter counts as lost."
+        f"The scenario run once more by the engine with 91 more days of delay{phases}, nothing else changed. What "
+        "moves past the last quarter counts as lost."
     )
 
 
@@ -172,12 +169,12 @@ def _every_step(case: Case, beside: Beside) -> Figure:
         key="quarter",
         title="One quarter lost in each step",
         unit=run.unit,
-        reading=_every_reading(case, costs),
+        reading=dearest_words(case, costs),
         picture=element("div", grid, class_="scroll", tabindex=0),
         table=Table(("step", *parties, "days billing moves"), tuple(table), run.unit),
         legend=(Key("loses", style="loss"), Key("gains", style="gain")),
-        note="No step is stuck here, so each step in turn is made 91 days late by the engine, nothing else changed. Change of "
-        "present value; what moves past the last quarter counts as lost.",
+        note="No step is stuck here, so each step in turn is made 91 days late by the engine, nothing else changed. "
+        "Change of present value; what moves past the last quarter counts as lost.",
     )
 
 
@@ -186,9 +183,10 @@ def dearest(costs: tuple[Cost, ...]) -> Cost:
     return min(costs, key=lambda cost: float(np.minimum(cost.npv, 0).sum()))
 
 
-def _every_reading(case: Case, costs: tuple[Cost, ...]) -> Markup:
+def dearest_words(case: Case, costs: tuple[Cost, ...]) -> Markup:
+    """What a quarter lost in the dearest step costs whom."""
     worst = dearest(costs)
-    return Markup("A quarter lost costs most in {}. ").format(said(worst.slip.step)) + cost_words(case, worst)
+    return cost_words(case, worst, Markup("A quarter lost is dearest in {}: it costs ").format(said(worst.slip.step)))
 
 
 def diverging(share: float) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
-from ..amounts import money, sum_of_money
+from ..amounts import money
 from .cases import Array, Case, is_something
 from .figure import (
     Cell,
@@ -26,6 +27,7 @@ from .figure import (
     pretty,
     said,
     strips,
+    sum_in,
 )
 from .payments import draw_marks, mark_words
 from .svg import area_path, bar, element, join, line, percent, picture, steps_path, stretched, text, time_axis
@@ -45,8 +47,8 @@ class Threshold(NamedTuple):
 @cache
 def thresholds() -> tuple[Threshold, ...]:
     """The rows of thresholds.csv, lowest first."""
-    with files(__package__).joinpath("thresholds.csv").open(encoding="utf-8", newline="") as table:
-        return tuple(Threshold(float(row["dscr"]), row["words"], row["source"]) for row in csv.DictReader(table))
+    table = files(__package__).joinpath("thresholds.csv").read_text(encoding="utf-8").splitlines()
+    return tuple(Threshold(float(row["dscr"]), row["words"], row["source"]) for row in csv.DictReader(table))
 
 
 def debt(case: Case) -> Figure | None:
@@ -103,8 +105,8 @@ def debt(case: Case) -> Figure | None:
             Key("below 1.00x", style="band-0"),
             Key("between 1.00x and the highest test", style="band-1"),
         ),
-        note=f"Thresholds: {named}. A DSCR above {TOP:.0f}x stands at the top, below zero at the bottom; there is none where "
-        "nothing is due. A deal's own tests are not among its sheets, so no breach is claimed.",
+        note=f"Thresholds: {named}. A DSCR above {TOP:.0f}x stands at the top, one below zero at the bottom; there is "
+        "none where nothing is due. A deal's own tests are not among its sheets, so no breach is claimed.",
     )
 
 
@@ -144,12 +146,12 @@ def _scale() -> Markup:
 def _dscr_row(case: Case, dscr: Array) -> Markup:
     count, levels = len(dscr), [0.0, *(one.value for one in thresholds())]
     parts = []
-    for place, (low, up) in enumerate(zip(levels[:-1], levels[1:], strict=True)):
+    for place, (low, up) in enumerate(pairwise(levels)):
         band = "band-0" if place == 0 else "band-1"
         parts.append(bar(0, 1, _height(up), _height(low) - _height(up), class_=band))
         parts.append(line(0, _height(up), 1, _height(up), class_="threshold"))
     known = np.flatnonzero(np.isfinite(dscr))
-    for before, after in zip(known[:-1], known[1:], strict=True):
+    for before, after in pairwise(known):
         if after == before + 1:
             parts.append(
                 line(
@@ -160,7 +162,7 @@ def _dscr_row(case: Case, dscr: Array) -> Markup:
                     class_="dscr-line",
                 )
             )
-    for place in known:
+    for place in map(int, known):
         x, y = percent((place + 0.5) / count), _height(dscr[place])
         if dscr[place] < 1:
             parts.append(
@@ -177,9 +179,7 @@ def _reading(case: Case, balance: Array, dscr: Array) -> Markup:
     peak = int(total.argmax())
     if not is_something(total).any():
         return Markup("No debt is outstanding at any quarter's end.")
-    words = Markup("Debt is highest at the end of {}: {}.").format(
-        run.labels[peak], sum_of_money(float(total[peak]), run.currency)
-    )
+    words = Markup("Debt is highest at the end of {}: {}.").format(run.labels[peak], sum_in(run, float(total[peak])))
     if not np.isfinite(dscr).any():
         return words + " No debt service falls due in this run."
     place = np.unravel_index(int(np.nanargmin(dscr)), dscr.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -9,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from ..amounts import Scale, money
+from ..amounts import MILLIONS, ONES, Scale, money, scale_of
 from .cases import Array, Run
 from .svg import bdi, element, join
 
 
 class Cell(NamedTuple):
-    """A cell of a table: its words, the value itself as text (full precision, ISO dates), and whether it is a number."""
+    """A cell of a table: its words, its value as text (full precision, ISO dates), and whether it is a number."""
 
     text: str
     value: str
@@ -61,6 +62,21 @@ def said(name: str) -> Markup:
     return bdi(pretty(name))
 
 
+def capital(words: Markup) -> Markup:
+    """The beginning of a sentence: a name that opens it gets a capital."""
+    at = len("<bdi>") if words.startswith("<bdi>") else 0
+    letter = words[at : at + 1]
+    return words if letter == "&" else Markup(words[:at] + letter.upper() + words[at + 1 :])
+
+
+def sum_in(run: Run, amount: float) -> str:
+    """An amount for a sentence, in its own scale but in no smaller one than m where the run is shown in m or bn."""
+    own = scale_of([amount])
+    scale = MILLIONS if own is ONES and run.scale is not ONES else own
+    shown = money(amount, scale)
+    return f"{run.currency} 0" if shown in ("-", "") else f"{run.currency} {shown}{scale.suffix}"
+
+
 def listing(parts: Sequence[Markup | str]) -> Markup:
     """a, b and c."""
     if len(parts) < 2:
@@ -101,6 +117,31 @@ def number_cell(value: float, text: str) -> Cell:
 
 def date_cell(date: np.datetime64) -> Cell:
     return Cell("", "") if np.isnat(date) else Cell(day(date), str(date.astype("datetime64[D]")))
+
+
+def table_html(table: Table, caption: str) -> Markup:
+    """A table as HTML: every cell also holds its value in full (`data-v`), which tests and the copy button read."""
+    head = "".join([f'<th scope="col"><span dir="auto">{html.escape(words)}</span></th>' for words in table.head])
+    body = "".join(["<tr>" + "".join(_cells_html(row)) + "</tr>\n" for row in table.rows])
+    said = html.escape(f"{caption}, {table.unit}")
+    return Markup(
+        f'<table class="numbers"><caption>{said}</caption><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>'
+    )
+
+
+def _cells_html(row: tuple[Cell, ...]) -> list[str]:
+    value, words = html.escape(row[0].value), html.escape(row[0].text)
+    first = f'<th scope="row" data-v="{value}"><span dir="auto">{words}</span></th>'
+    rest = [
+        f'<td data-v="{cell.value}">{html.escape(cell.text)}</td>' if cell.is_number else _words_html(cell)
+        for cell in row[1:]
+    ]
+    return [first, *rest]
+
+
+def _words_html(cell: Cell) -> str:
+    value, words = html.escape(cell.value), html.escape(cell.text)
+    return f'<td class="words" data-v="{value}"><span dir="auto">{words}</span></td>'
 
 
 def quarter_table(run: Run, named: Iterable[tuple[Sequence[Cell], Array]], heads: Sequence[str]) -> Table:
@@ -169,7 +210,7 @@ def nice_ticks(largest: float, at_most: int = 4) -> list[float]:
 
 
 # Light to dark along the chain: an order that is seen without telling hues apart.
-_CHAIN = ("#00224e", "#1d3b6f", "#3f4d6b", "#5b606e", "#757575", "#918b78", "#aea371", "#ccba62", "#ead24b", "#fde737")
+_CHAIN = ("#440154", "#472f7d", "#39568c", "#287d8e", "#1f9e89", "#4ac16d", "#a0da39", "#fde725")
 
 
 def chain_colour(position: int, count: int) -> str:

@@ -7,10 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
-from ..amounts import money, sum_of_money
+from ..amounts import money
 from .beside import Beside
 from .cases import Array, Case, is_something
-from .figure import Figure, Key, Strip, chain_colour, name_cell, name_label, nice_ticks, plural, pretty, said, strips
+from .figure import (
+    Figure,
+    Key,
+    Strip,
+    chain_colour,
+    name_cell,
+    name_label,
+    nice_ticks,
+    plural,
+    pretty,
+    said,
+    strips,
+    sum_in,
+)
 from .figure import quarter_table as by_quarter
 from .payments import draw_marks, mark_words
 from .svg import area_path, bar, element, join, line, picture, steps_path, stretched, text, time_axis
@@ -89,7 +102,7 @@ def _uses(case: Case) -> Stack:
     ]
     others = [place for place in range(len(parties)) if place not in kept and is_something(paid[place]).any()]
     if others:
-        stack.append((f"{len(others)} smaller parties", "#ffffff", paid[others].sum(axis=0)))
+        stack.append((f"{len(others)} smaller parties", "#d8cfe6", paid[others].sum(axis=0)))
     return stack
 
 
@@ -146,10 +159,10 @@ def _flows_reading(case: Case, sources: Stack, uses: Stack) -> Markup:
     ]
     top = int(out.sum(axis=1).argmax())
     return Markup("{} comes in over {}: {}. The most, {}, goes to {}.").format(
-        sum_of_money(total_in, run.currency),
+        sum_in(run, total_in),
         plural(len(run.labels), "quarter"),
         Markup(", ").join(shares),
-        sum_of_money(float(out[top].sum()), run.currency),
+        sum_in(run, float(out[top].sum())),
         said(run.names["party"][top]),
     )
 
@@ -161,7 +174,7 @@ def cash(case: Case) -> Figure:
     for place, account in enumerate(run.names["account"]):
         minimum = case.number("accounts", account, "minimum_cash")
         below = closing[place] < minimum - 0.005
-        short += [(account, at) for at in np.flatnonzero(below)][:1]
+        short += [(account, at) for at in np.flatnonzero(below).tolist()][:1]
         owner = str(case.sheets.cell("accounts", account, "party"))
         right = join(
             (
@@ -235,7 +248,7 @@ def _cash_reading(case: Case, closing: Array, short: Sequence[tuple[str, int]]) 
     total = closing.sum(axis=0)
     low = int(total.argmin())
     words = Markup("All accounts together hold least, {}, at the end of {} and {} when the run ends.").format(
-        sum_of_money(float(total[low]), run.currency), run.labels[low], sum_of_money(float(total[-1]), run.currency)
+        sum_in(run, float(total[low])), run.labels[low], sum_in(run, float(total[-1]))
     )
     if short:
         named = [Markup("{} from {}").format(said(account), run.labels[at]) for account, at in short]
@@ -283,9 +296,9 @@ def idle(case: Case, beside: Beside) -> Figure:
         ),
         table=by_quarter(run, [([name_cell(case.scenario)], here), ([name_cell("base")], base)], ("scenario",)),
         legend=(Key("this scenario", style="idle"), Key("base", style="base-line")),
-        note="What the programme's own accounts have paid by each quarter's end on the claims of phases that do not bill yet; "
-        "debt service, refunds and distributions are left out. Where a claim spans phases, what is paid is shared as what "
-        "fell due.",
+        note="What the programme's own accounts have paid by each quarter's end on the claims of phases that do not "
+        "bill yet; debt service, refunds and distributions are left out. Where a claim spans phases, what is paid is "
+        "shared as what fell due.",
     )
 
 
@@ -294,12 +307,11 @@ def _idle_reading(case: Case, here: Array, base: Array) -> Markup:
     if not is_something(here).any():
         return Markup("At no quarter's end has anything been paid out on capacity that does not bill.")
     peak, base_peak = int(here.argmax()), float(base.max())
-    words = Markup(
-        "{} has been paid out at the end of {} on capacity that does not bill yet, the most of the run"
-    ).format(sum_of_money(float(here[peak]), run.currency), run.labels[peak])
+    lead = Markup("At the end of {} {} has been paid out on capacity that does not bill yet, the most of the run")
+    words = lead.format(run.labels[peak], sum_in(run, float(here[peak])))
+    words += Markup(" (in base {}).").format(sum_in(run, base_peak)) if case.scenario != "base" else "."
     quarters = int(is_something(here).sum())
     more = quarters - int(is_something(base).sum())
-    words += Markup(" (in base {}).").format(sum_of_money(base_peak, run.currency)) if case.scenario != "base" else "."
     words += Markup(" Money is out this way at {} of {} quarter ends").format(quarters, len(here))
     return words + (
         Markup(", {} than in base.").format(f"{more} more" if more > 0 else f"{-more} fewer") if more else "."

@@ -7,12 +7,26 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from ..amounts import HALF_CENT, money, sum_of_money
+from ..amounts import HALF_CENT, money
 from .beside import Beside, Slip
 from .cases import Case, is_something
 from .compare import late_words, latest
-from .cost import cost_words, dearest, losers
-from .figure import Cell, Table, date_cell, day, listing, money_cell, name_cell, number_cell, plural, pretty, said
+from .cost import cost_words, dearest, dearest_words, losers
+from .figure import (
+    Cell,
+    Table,
+    capital,
+    date_cell,
+    day,
+    listing,
+    money_cell,
+    name_cell,
+    number_cell,
+    plural,
+    pretty,
+    said,
+    sum_in,
+)
 from .svg import bdi
 
 
@@ -29,7 +43,7 @@ class Headline(NamedTuple):
     """The sentence, what follows from it, the tiles and the table of who waits."""
 
     title: Markup
-    sentences: tuple[Markup, ...]
+    sentences: tuple[tuple[str, Markup], ...]
     tiles: tuple[Tile, ...]
     waits: Table
     is_late: bool
@@ -58,36 +72,36 @@ def _title(case: Case, stuck: Slip | None) -> Markup:
         if not _is_late(case):
             return Markup("No step is stuck: every phase bills as planned") if many else Markup("No step is stuck")
         return Markup("Billing is late, though no step's delay explains it")
-    step = said(stuck.step)
+    step = capital(said(stuck.step))
     where = Markup(" in {} of {} phases").format(len(stuck.phases), len(case.run.names["phase"])) if many else ""
     if case.of("cancelled")[place]:
         return Markup("{} is stuck{}: {} is cancelled and never bills").format(step, where, said(phase))
     return Markup("{} is stuck{}: billing begins {} late").format(step, where, plural(late, "day"))
 
 
-def _sentences(case: Case, beside: Beside) -> list[Markup]:
+def _sentences(case: Case, beside: Beside) -> list[tuple[str, Markup]]:
+    found = [("Billing", _billing_words(case, beside)), ("Who waits", _who_waits_words(case))]
+    if beside.costs:
+        words = cost_words(case, beside.costs[0]) if beside.stuck else dearest_words(case, beside.costs)
+        found.append(("One more quarter", words))
+    return found
+
+
+def _billing_words(case: Case, beside: Beside) -> Markup:
     place = latest(case)
     phase = said(case.run.names["phase"][place])
     planned, actual = day(case.of("planned_billing")[place]), day(case.of("billing_start")[place])
-    found = []
     if case.of("cancelled")[place]:
-        found.append(Markup("{} was to bill from {}; its customer leaves at the long-stop.").format(phase, planned))
+        words = Markup("{} was to bill from {}; its customer leaves at the long-stop.").format(phase, planned)
     elif case.of("days_late")[place] > 0:
-        found.append(Markup("{} bills from {} instead of {}.").format(phase, actual, planned))
+        words = Markup("{} bills from {} instead of {}.").format(phase, actual, planned)
     else:
-        found.append(Markup("{} bills from {}, as planned.").format(phase, actual))
+        words = Markup("{} bills from {}, as planned.").format(phase, actual)
     if beside.stuck and _relief(case, beside.stuck) == 0:
-        found.append(Markup("Curing it alone is worth nothing, because another path is as late."))
-    found.append(_who_waits_words(case))
-    if beside.costs:
-        cost = beside.costs[0] if beside.stuck else dearest(beside.costs)
-        lead = (
-            Markup("")
-            if beside.stuck
-            else Markup("A quarter lost would cost most in {}. ").format(said(cost.slip.step))
+        words += Markup(" Curing {} alone is worth nothing, because another path is as late.").format(
+            said(beside.stuck.step)
         )
-        found.append(lead + cost_words(case, cost))
-    return found
+    return words
 
 
 def _relief(case: Case, slip: Slip) -> float:
@@ -99,23 +113,21 @@ def _relief(case: Case, slip: Slip) -> float:
 def _who_waits_words(case: Case) -> Markup:
     waits = _waiting(case)
     if not waits:
-        return Markup("Nobody waits: everyone is paid in full, when due, and no later than in base.")
+        return Markup("Nobody: everyone is paid in full, when due, and no later than in base.")
     unpaid = case.of("unpaid").max(axis=1)
     names = case.run.names["party"]
-    short = [
-        Markup("{} (up to {} unpaid)").format(said(names[at]), sum_of_money(float(unpaid[at]), case.run.currency))
-        for at in waits
-        if is_something(unpaid[at])
-    ]
-    only = [said(names[at]) for at in waits if not is_something(unpaid[at])]
-    words = Markup("")
+    found = []
+    short = [at for at in waits if is_something(unpaid[at])]
     if short:
-        words += Markup("{} {} for what is due.").format(listing(short), "waits" if len(short) == 1 else "wait")
-    if only:
-        words += Markup(" {} {} paid later than in base, though never short.").format(
-            listing(only), "is" if len(only) == 1 else "are"
-        )
-    return Markup(words.strip())
+        owed = [
+            Markup("{} (up to {} unpaid)").format(said(names[at]), sum_in(case.run, float(unpaid[at]))) for at in short
+        ]
+        found.append(capital(listing(owed)) + ".")
+    later = [said(names[at]) for at in waits if at not in short]
+    if later:
+        words = Markup("{} {} paid later than in base, though never short.")
+        found.append(words.format(capital(listing(later)), "is" if len(later) == 1 else "are"))
+    return Markup(" ").join(found)
 
 
 def _waiting(case: Case) -> list[int]:

@@ -28,7 +28,7 @@ from .cases import Case, Run, run_of
 from .compare import compare, late_words, scenario_choice
 from .cost import one_more_quarter
 from .debt import debt
-from .figure import Figure, plural, pretty
+from .figure import Figure, plural, pretty, table_html
 from .flows import cash, idle, sources_and_uses
 from .headline import headline
 from .payments import timeline, unpaid_map
@@ -51,12 +51,7 @@ def write_report(deal: Deal, dataset: xr.Dataset, path: str | os.PathLike[str], 
     `scenario`: the one it opens on (base by default); the others are in it too. ValueError for monthly results or a
     scenario that they do not hold.
     """
-    if "base" not in dataset["scenario"].values:
-        dataset = run_deal(deal, ["base", *dataset["scenario"].values])
-    run = run_of(deal, dataset)
-    if scenario is not None and scenario not in run.scenarios:
-        raise ValueError(f"the results hold no scenario {scenario!r}, only {', '.join(run.scenarios)}")
-    content = report_html(run, scenario or "base").encode()
+    content = report_bytes(deal, dataset, scenario)
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -65,6 +60,16 @@ def write_report(deal: Deal, dataset: xr.Dataset, path: str | os.PathLike[str], 
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def report_bytes(deal: Deal, dataset: xr.Dataset, scenario: str | None = None) -> bytes:
+    """The report that `write_report` writes."""
+    if "base" not in dataset["scenario"].values:
+        dataset = run_deal(deal, ["base", *dataset["scenario"].values])
+    run = run_of(deal, dataset)
+    if scenario is not None and scenario not in run.scenarios:
+        raise ValueError(f"the results hold no scenario {scenario!r}, only {', '.join(run.scenarios)}")
+    return report_html(run, scenario or "base").encode()
 
 
 def report_html(run: Run, shown: str = "base") -> str:
@@ -160,7 +165,9 @@ def banner(case: Case) -> dict[str, Any]:
 def environment() -> Environment:
     """The templates; everything they show is escaped."""
     loader = PackageLoader("stuckstep.reports.html", "templates")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made.filters["table"] = table_html
+    return made
 
 
 @cache
@@ -181,7 +188,7 @@ def _facts() -> dict[str, dict[str, str]]:
 
 def _packed(text: str) -> str:
     """Text compressed for a script element: base64 of zlib."""
-    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+    return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
 
 
 def _hash(script: str) -> str:

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from markupsafe import Markup
 
-from ..amounts import money, sum_of_money
+from ..amounts import money
 from .cases import Array, Case, is_something
-from .figure import Cell, Figure, Key, Strip, Table, listing, money_cell, name_cell, name_label, plural, said, strips
+from .figure import (
+    Cell,
+    Figure,
+    Key,
+    Strip,
+    Table,
+    capital,
+    listing,
+    money_cell,
+    name_cell,
+    name_label,
+    plural,
+    said,
+    strips,
+    sum_in,
+)
 from .figure import quarter_table as by_quarter
 from .svg import bar, element, join, line, percent, picture, share_of_date, text, time_axis
 
 ROW = 34.0
 
 
+@lru_cache(maxsize=4)  # every row of a picture asks
 def billing_marks(case: Case) -> list[tuple[str, float, str]]:
     """Vertical marks (class, share of the width, words): planned and actual billing of the phases that matter most."""
     planned, actual, late = case.of("planned_billing"), case.of("billing_start"), case.of("days_late")
-    order = sorted(range(len(planned)), key=lambda place: -np.nan_to_num(late[place], nan=1e6))
-    worst = order[0]
+    worst = int(np.nan_to_num(late, nan=1e6).argmax())
     marks = []
     for class_, date, words in (("planned", planned[worst], "planned"), ("actual", actual[worst], "bills")):
         share = share_of_date(date, case.run.ends)
@@ -64,7 +81,7 @@ def timeline(case: Case) -> Figure:
         at = tuple(range(len(table), len(table) + 3))
         table += [([name_cell(party), Cell(item, item, False)], values) for item, values in amounts.items()]
         total = money(float(paid[place].sum()), run.scale)
-        right = join((element("b", total), element("small", f"of {money(float(due[place].sum()), run.scale)} due")))
+        right = join((element("b", total), element("small", f"of {money(float(due[place].sum()), run.scale)}")))
         rows.append(Strip(name_label(party), _bars(case, *amounts.values()), right, at))
     axis = picture(time_axis(run.labels, 2), height=18, label="", class_="plot heading")
     return Figure(
@@ -79,7 +96,7 @@ def timeline(case: Case) -> Figure:
             first=2,
             count=len(run.labels),
             class_="tall",
-            right="paid",
+            right="paid of due",
         ),
         table=by_quarter(run, table, ("party", "what")),
         legend=(
@@ -89,7 +106,7 @@ def timeline(case: Case) -> Figure:
             Key("planned billing", style="mark planned"),
             Key("billing", style="mark actual"),
         ),
-        note="Parties stand in chain order. Each row has a scale of its own; solid and red together are what was claimed.",
+        note="Parties stand in chain order. Each row has its own scale; solid and red together are what was claimed.",
     )
 
 
@@ -123,12 +140,12 @@ def _timeline_reading(case: Case) -> Markup:
     lead = [run.names["party"][place] for place in order if labels[place] == labels[order[0]]]
     tail = run.names["party"][order[-1]]
     words = Markup("{} {} paid first, in {}; {} comes last, in {}. In all {} is paid.").format(
-        listing([said(name) for name in lead]),
+        capital(listing([said(name) for name in lead])),
         "is" if len(lead) == 1 else "are",
         labels[order[0]],
         said(tail),
         labels[order[-1]],
-        sum_of_money(float(paid.sum()), run.currency),
+        sum_in(run, float(paid.sum())),
     )
     late = case.of("quarters_late")
     later = [place for place in range(len(late)) if late[place] > 0]
@@ -151,7 +168,7 @@ def unpaid_map(case: Case) -> Figure:
     rows = []
     for place, party in enumerate(run.names["party"]):
         cells = [
-            _heat(amount, largest, at, count, money(float(amount), run.scale))
+            _heat(float(amount), largest, at, count, _short(float(amount) / run.scale.units))
             for at, amount in enumerate(unpaid[place])
         ]
         peak = float(unpaid[place].max())
@@ -195,9 +212,14 @@ def _heat(amount: float, largest: float, place: int, count: int, words: str) -> 
         return bar(left + 0.04 * width, 0.92 * width, 1, 20, class_="nothing")
     share = amount / largest
     shape = bar(left + 0.04 * width, 0.92 * width, 1, 20, fill=heat_colour(share), class_="some")
-    style = "in-cell light" if share > 0.3 else "in-cell"
+    style = "in-cell" + " light" * (share > 0.3) + " many" * (count > 24)
     label = element("text", words, x=percent(left + width / 2), y=15, class_=style, text_anchor="middle")
     return join((shape, label))
+
+
+def _short(value: float) -> str:
+    """An amount in the room of a cell: three digits where they tell anything."""
+    return f"{value:,.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
 def _unpaid_reading(case: Case, unpaid: Array) -> Markup:
@@ -213,15 +235,15 @@ def _unpaid_reading(case: Case, unpaid: Array) -> Markup:
         plural(len(parties), "party").replace("partys", "parties"),
         "has to wait" if len(parties) == 1 else "have to wait",
         said(run.names["party"][worst]),
-        sum_of_money(float(unpaid[worst, when]), run.currency),
+        sum_in(run, float(unpaid[worst, when])),
         run.labels[when],
     )
     words += Markup(" Together they are owed most, {}, at the end of {}").format(
-        sum_of_money(float(total[peak]), run.currency), run.labels[peak]
+        sum_in(run, float(total[peak])), run.labels[peak]
     )
     end = float(total[-1])
     if end >= 0.005:
-        return words + Markup(", and {} is still unpaid when the run ends.").format(sum_of_money(end, run.currency))
+        return words + Markup(", and {} is still unpaid when the run ends.").format(sum_in(run, end))
     last = int(np.flatnonzero(is_something(total))[-1])
     return words + Markup("; all of it is paid by the end of {}.").format(run.labels[last + 1])
 

@@ -21,13 +21,14 @@ from .figure import (
     name_label,
     number_cell,
     plural,
+    pretty,
     said,
     strips,
 )
-from .svg import bar, element, join, line, picture, text, time_axis
+from .svg import area_path, bar, element, join, line, picture, stretched, text, time_axis
 
 ROW = 30.0
-MOST_PHASES = 24  # step charts drawn for one scenario; the table holds every phase
+MOST_PHASES = 6  # step charts drawn for one scenario; the table holds every phase
 
 
 class Frame(NamedTuple):
@@ -102,7 +103,7 @@ def _chart(case: Case, beside: Beside, place: int) -> Markup:
     start, finish = serials(case.of("start")[place]), serials(case.of("finish")[place])
     frame = _frame(beside, place, start, finish)
     spare, relief, stuck = case.of("float")[place], case.of("relief")[place], case.of("stuck_step")[place]
-    marks = _billing(case, place, frame)
+    marks = _billing(case, place, frame, 28 + (ROW + 1) * len(names))
     rows = [Strip("", marks)]
     for at, step in enumerate(names):
         critical = bool(spare[at] <= 0)
@@ -115,7 +116,7 @@ def _chart(case: Case, beside: Beside, place: int) -> Markup:
             f"{relief[at]:+,.0f} days" if relief[at] > 0 else "critical" if critical else f"float {spare[at]:,.0f}",
         )
         owner = str(case.sheets.cell("steps", step, "party"))
-        label = name_label(step, owner.replace("_", " "))
+        label = name_label(step, "" if owner == step else pretty(owner))
         left = join((element("span", "stuck", class_="flag"), label)) if step == stuck else label
         rows.append(Strip(left, element("div", drawing, data_tip=tip), right))
     axis = picture(_month_axis(frame), height=18, label="", class_="plot heading")
@@ -162,7 +163,7 @@ def _tip(case: Case, place: int, at: int, delay: float) -> str:
     return words + (f", {plural(delay, 'day')} of it delay" if delay else "")
 
 
-def _billing(case: Case, place: int, frame: Frame) -> Markup:
+def _billing(case: Case, place: int, frame: Frame, height: float) -> Markup:
     planned, actual = serials(case.of("planned_billing")[[place]])[0], serials(case.of("billing_start")[[place]])[0]
     marks = [("planned", planned, f"planned {day(case.of('planned_billing')[place])}")]
     if np.isnan(actual):
@@ -186,7 +187,7 @@ def _billing(case: Case, place: int, frame: Frame) -> Markup:
                     dx=-4 if ends else 4,
                     text_anchor="end" if ends else "start",
                 ),
-                line(share, 2, share, 2000, class_=f"mark {class_}"),
+                line(share, 2, share, height, class_=f"mark {class_}"),
             ]
     return picture(*drawn, height=28, label="", class_="plot heading through")
 
@@ -196,14 +197,14 @@ def _month_axis(frame: Frame) -> Markup:
     last = np.datetime64("1899-12-30") + int(frame.end)
     months = np.arange(first.astype("datetime64[M]") + 1, last.astype("datetime64[M]") + 1)
     every = 1 if len(months) <= 8 else 3 if len(months) <= 30 else 12
-    marks = []
+    marks: list[Markup] = []
     for month in months:
         number = int(month.astype(int)) % 12
         if number % every == 0:
             share = frame.share(float((month.astype("datetime64[D]") - np.datetime64("1899-12-30")).astype(int)))
             if share < 0.94:
                 words = f"{month.item():%b}" + (f" {month.item():%Y}" if number == 0 or every < 12 else "")
-                marks.append(text(share, 13, words, class_="tick", dx=2))
+                marks.append(text(share, 13, words, class_="tick odd" if len(marks) % 4 else "tick", dx=2))
                 marks.append(line(share, 0, share, 6, class_="hair"))
     return element("g", join(marks), class_="axis", aria_hidden="true")
 
@@ -264,13 +265,8 @@ def ladder(case: Case) -> Figure | None:
         return None
     rows, table = [], []
     for place, status in enumerate(run.names["status"]):
-        count = len(run.labels)
-        bars = [
-            bar(at / count, 1.002 / count, 26 - 24 * amount / reach, 24 * amount / reach, class_=f"mw mw-{place}")
-            for at, amount in enumerate(mw[place])
-            if amount > 0
-        ]
-        drawing = picture(*bars, line(0, 26, 1, 26, class_="ground"), height=27, label="")
+        area = element("path", d=area_path(np.zeros(len(mw[place])), mw[place] / reach, 2, 24), class_=f"mw-{place}")
+        drawing = picture(stretched(area, height=27), line(0, 26, 1, 26, class_="ground"), height=27, label="")
         right = element("b", _mw_words(float(mw[place].max())))
         rows.append(Strip(name_label(status), drawing, right, (place,)))
         table.append(

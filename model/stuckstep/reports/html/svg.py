@@ -6,11 +6,13 @@ places are pixels. Curves live in a layer of their own that is stretched, with s
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from .cases import Array
 
@@ -18,25 +20,34 @@ RTL_SAFE = ("\u2068", "\u2069")  # first strong isolate ... pop: a name keeps it
 
 
 def element(tag: str, *inside: Markup | str, **attributes: Any) -> Markup:
-    """An element; `class_` stands for class, `_` for - in other names; what is None is left out; all text is escaped."""
+    """An element: `class_` is class, `_` is - in other names; what is None is left out; all text is escaped."""
     named = "".join(
-        f' {name.rstrip("_").replace("_", "-")}="{escape(_text(value))}"'
-        for name, value in attributes.items()
-        if value is not None
+        [f' {_attribute(name)}="{_escaped(value)}"' for name, value in attributes.items() if value is not None]
     )
-    if not inside:
+    if not inside and tag in _LEAVES:
         return Markup(f"<{tag}{named}/>")
-    content = "".join(escape(part) for part in inside)
+    content = "".join([part if isinstance(part, Markup) else html.escape(part) for part in inside])
     return Markup(f"<{tag}{named}>{content}</{tag}>")
 
 
-def _text(value: Any) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+_LEAVES = frozenset({"rect", "line", "path", "circle"})
+
+
+@cache
+def _attribute(name: str) -> str:
+    return name.rstrip("_").replace("_", "-")
+
+
+def _escaped(value: Any) -> str:
+    """A value as the text of an attribute; numbers to a hundredth."""
+    if isinstance(value, float):
+        return f"{value:.2f}".rstrip("0").rstrip(".")
+    return html.escape(value) if isinstance(value, str) else str(value)
 
 
 def join(parts: Iterable[Markup | str]) -> Markup:
-    """Parts one after the other."""
-    return Markup("").join(parts)
+    """Parts one after the other, text among them escaped."""
+    return Markup("".join([part if isinstance(part, Markup) else html.escape(part) for part in parts]))
 
 
 def isolated(name: str) -> str:
@@ -68,7 +79,7 @@ def stretched(*inside: Markup | str, height: float, y: float = 0.0) -> Markup:
         y=y,
         width="100%",
         height=height,
-        viewBox=f"0 0 1000 {_text(float(height))}",
+        viewBox=f"0 0 1000 {_escaped(float(height))}",
         preserveAspectRatio="none",
         overflow="visible",
     )
@@ -128,10 +139,10 @@ def time_axis(labels: Sequence[str], height: float, top: float = 0.0) -> Markup:
     """Hairlines at the named periods and their names below; 18 pixels under the plot belong to them."""
     count = len(labels)
     marks = []
-    for place, name in ticks(labels):
+    for number, (place, name) in enumerate(ticks(labels)):
         share = place / count
         marks.append(line(share, top, share, height, class_="hair"))
-        marks.append(text(share, height + 13, name, class_="tick", dx=2))
+        marks.append(text(share, height + 13, name, class_="tick odd" if number % 2 else "tick", dx=2))
     return element("g", join(marks), class_="axis", aria_hidden="true")
 
 

@@ -19,7 +19,7 @@ from .styles import RED
 SPARE_ROWS = 20  # rows below a table that already have its drop-downs and bounds
 WIDEST, WIDEST_NOTE, NARROWEST = 34, 60, 9
 _MARKS = ("=", "+", "-", "@", "'", "\t")
-_NOTES = ("unit", "source", "note")
+NOTES = ("unit", "source", "note")
 _PROMPT, _PROMPT_TITLE, _LIST = 255, 32, 255  # characters a spreadsheet takes
 
 
@@ -68,18 +68,18 @@ def put_value(page: Page, row: int, column: int, value: Value, role: str) -> Non
 
 
 def _put(page: Page, model: Model, table: str, row: Row, number: int, column: int, heading: str) -> None:
-    if heading in _NOTES:
+    if heading in NOTES:
         put_value(page, number, column, row.extras.get(heading), "note")
         return
     value = row.cells[heading]
-    role = "input" if _is_live(model, table, row, heading) else "shape"
+    role = "input" if is_live(model, table, row, heading) else "shape"
     if isinstance(value, float) and _is_rate(table, row, heading):
         page.put(number, column, value, role, "percent input")
     else:
         put_value(page, number, column, value, role)
 
 
-def _is_live(model: Model, table: str, row: Row, heading: str) -> bool:
+def is_live(model: Model, table: str, row: Row, heading: str) -> bool:
     """Whether formulas follow when the cell is changed: it is a number or date that they read."""
     key = text_of(row.cells[headings(table)[0]])
     if table == "deal":
@@ -102,13 +102,13 @@ def _column(table: str, name: str) -> Column | None:
 
 def _texts(model: Model, table: str, heading: str) -> Iterator[str]:
     for row in model.deal.tables[table]:
-        value = row.extras.get(heading) if heading in _NOTES else row.cells[heading]
+        value = row.extras.get(heading) if heading in NOTES else row.cells[heading]
         yield text_of(value)
 
 
 def _width(model: Model, table: str, heading: str) -> float:
     widest = max((len(text) for text in _texts(model, table, heading)), default=0)
-    longest = WIDEST_NOTE if heading in _NOTES else WIDEST
+    longest = WIDEST_NOTE if heading in NOTES else WIDEST
     return min(max(widest + 3, len(heading) + 3, NARROWEST), longest)
 
 
@@ -116,8 +116,8 @@ def _height(row: Row, widths: Mapping[str, float]) -> float:
     """Enough lines for the longest text of the row."""
     lines = 1
     for heading, width in widths.items():
-        text = text_of(row.extras.get(heading) if heading in _NOTES else row.cells[heading])
-        per_line = width * (1.3 if heading in _NOTES else 1.1)
+        text = text_of(row.extras.get(heading) if heading in NOTES else row.cells[heading])
+        per_line = width * (1.3 if heading in NOTES else 1.1)
         lines = max(lines, -(-len(text) // int(per_line)))
     return 12.5 * lines + 2
 

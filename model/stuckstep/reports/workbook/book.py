@@ -22,6 +22,7 @@ from .model import Model
 from .package import Package
 from .pages import Page
 from .results import DIFFERING, DIFFERS, add_results
+from .structure import COUNT
 from .styles import Styles
 from .summaries import add_payment_dates, add_stuck_steps
 from .values import Expected
@@ -58,19 +59,19 @@ def put_together(model: Model, written: datetime.datetime) -> Book:
     stuck = add_stuck_steps(pages["relief"], model)
     dates = add_payment_dates(pages["parties_calc"], model)
     results = add_results(pages["results"], model, stuck, dates)
-    add_summary(pages["checks"], model, DIFFERING)
+    reshaped = add_log(pages["log"], model, written)
+    add_summary(pages["checks"], model, DIFFERING, f"{reshaped.sheet}!$E${reshaped.row}")
     add_charts(pages["charts"], model)
-    add_log(pages["log"], model, written)
     add_cover(pages["cover"], model, stuck, results, list(pages))
     for page in pages.values():
         page.sheet.sheet_format.outlineLevelRow = max(page.outlines.values(), default=0)
         page.sheet.sheet_properties.outlinePr.summaryBelow = True
     styles.close()
     book.properties.creator, book.properties.title = "stuckstep", model.item("title")
-    return Book(Package(book, list(pages.values())), pages, list(_expected(model, results)))
+    return Book(Package(book, list(pages.values())), pages, list(_expected(model, results, reshaped)))
 
 
-def _expected(model: Model, results: Mapping[str, int]) -> list[Expected]:
+def _expected(model: Model, results: Mapping[str, int], reshaped: Address) -> list[Expected]:
     """Every line, every period, every live input and the clock, for the selected scenario."""
     position, found = model.position, []
     for name, line in model.lines.items():
@@ -85,4 +86,5 @@ def _expected(model: Model, results: Mapping[str, int]) -> list[Expected]:
         found.append(Expected("clock", Address(excel.TIMELINE, row), excel.FIRST_PERIOD, days))
     for result, row in results.items():
         found.append(Expected(f"differs: {result}", Address("results", row), DIFFERS, np.zeros(1)))
+    found.append(Expected("structure as written", reshaped, COUNT, np.zeros(1)))
     return found

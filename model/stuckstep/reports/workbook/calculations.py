@@ -15,7 +15,7 @@ from .pages import Page
 from .styles import BAD, GOOD, RED, format_of
 
 LABEL, SAYS, UNIT, CONSTANT, TOTAL, BEFORE = range(1, 7)
-HEADS_ROW, SCENARIO_ROW = 2, 6
+HEADS_ROW, SCENARIO_ROW = 2, 7
 MASTER = f"checks!${get_column_letter(CONSTANT)}${excel.FIRST_ROW + 1}"
 TITLES: Mapping[str, str] = {
     "constants": "Timeline and the constants of the rules",
@@ -28,20 +28,23 @@ TITLES: Mapping[str, str] = {
     "parties_calc": "Parties: due, paid and unpaid by payee",
     "checks": "Checks: laws of the model and alerts about the deal",
 }
-HEADS = ("Line", "What it says", "Unit", "Constant", "Total", "Before")
+HEADS = ("Line", "What it says", "Unit", "Constant", "Total or end", "Before")
 CLOCKS = {
+    excel.PERIOD_ROW: ("Period", "number of the period", "number"),
     excel.FIRST_DAY_ROW: ("First day", "first day of the period", "date"),
     excel.NEXT_FIRST_DAY_ROW: ("Next first day", "first day of the next period; constant: months of a period", "date"),
     excel.DAYS_ROW: ("Days", "calendar days of the period", "days"),
 }
 WIDTHS = (31, 48, 10, 14, 15, 14)
 PERIOD_WIDTH = 13.5
-ONE_LINE = 66  # characters that the column of words holds in one line
+ONE_LINE = 74  # characters that the column of words holds in one line
 # Lines whose sum over the periods means something: what flows, and flags.
 FLOWS = frozenset(
     "billed payable collected prepaid due late paid draw repaid net cfads open broken alert".split()
-    + ["undrawn fee", "on balance", "paid in", "puts in", "debt service", "dates here"]
+    + ["undrawn fee", "on balance", "paid in", "paid out", "puts in", "debt service", "dates here"]
 )
+# Openings whose total is what stood at the start, so that the totals of the corkscrew add up too.
+OPENINGS = frozenset({"balance before"})
 # Lines that stand out; the rest of a block is its working and is grouped.
 KEYS = frozenset(
     "billed collected prepaid mw due late claimed paid unpaid draw drawn repaid balance dscr cfads opening cash closing net".split()
@@ -50,12 +53,13 @@ KEYS = frozenset(
 )
 
 
-def dress_grid(page: Page, model: Model, title: str) -> None:
+def dress_grid(page: Page, model: Model, title: str, *, repeated: bool = True) -> None:
     """What all time sheets share: the title, the time axis in the frozen pane, widths, print set-up, the master check."""
     last = model.layout.last_column
     page.put(1, LABEL, title, "title")
+    page.heights[1] = 21.0
     for column, head in enumerate(HEADS, start=LABEL):
-        page.put(HEADS_ROW, column, head, "heading")
+        page.put(HEADS_ROW, column, head, "number heading" if column >= CONSTANT else "heading")
     for row, (label, says, unit) in CLOCKS.items():
         for column, text in ((LABEL, label), (SAYS, says), (UNIT, unit)):
             page.put(row, column, text, "clock")
@@ -67,7 +71,8 @@ def dress_grid(page: Page, model: Model, title: str) -> None:
     _add_labels(page, model)
     set_widths(page, (*WIDTHS, *([PERIOD_WIDTH] * (last - BEFORE))))
     page.sheet.freeze_panes = f"{get_column_letter(BEFORE + 1)}{SCENARIO_ROW + 1}"
-    set_print(page, f"1:{SCENARIO_ROW}", f"A:{get_column_letter(UNIT)}")
+    rows, columns = (f"1:{SCENARIO_ROW}", f"A:{get_column_letter(UNIT)}") if repeated else (None, None)
+    set_print(page, rows, columns)
 
 
 def _add_labels(page: Page, model: Model) -> None:
@@ -96,11 +101,15 @@ def set_print(page: Page, rows: str | None, columns: str | None) -> None:
     sheet.page_setup.paperSize = sheet.PAPERSIZE_A3
     sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, 0
     sheet.sheet_properties.pageSetUpPr.fitToPage = True
-    sheet.print_title_rows, sheet.print_title_cols = rows, columns
+    if rows is not None:
+        sheet.print_title_rows = rows
+    if columns is not None:
+        sheet.print_title_cols = columns
     sheet.oddFooter.left.text = "&F"
     sheet.oddFooter.center.text = "&A"
     sheet.oddFooter.right.text = "Page &P of &N"
-    sheet.page_margins.left = sheet.page_margins.right = 0.4
+    sheet.page_margins.left = sheet.page_margins.right = sheet.page_margins.top = 0.4
+    sheet.page_margins.header = 0.2
     sheet.sheet_view.zoomScale = 85
     sheet.sheet_view.showGridLines = False
 
@@ -123,19 +132,22 @@ def add_lines(pages: Mapping[str, Page], model: Model) -> None:
         _add_label(pages[layout.lines[name].sheet], layout.lines[name].row, line, model)
     start = f"deal!$B${_start_row(model)}"
     for sheet, row, column, content in excel.timeline(layout, start, 1 if model.is_monthly else 3):
-        is_date = row != excel.DAYS_ROW and column != CONSTANT
+        is_date = row in (excel.FIRST_DAY_ROW, excel.NEXT_FIRST_DAY_ROW) and column != CONSTANT
         pages[sheet].put(row, column, content, "clock", "date" if is_date else "number")
     formats = {(address.sheet, address.row): _dress(model.lines[name]) for name, address in layout.lines.items()}
     for sheet, row, column, content in excel.formulas(model.lines, layout, model.live.live, model.live.base):
         number_format, is_key = formats[sheet, row]
         role = _role(content, column, is_key)
         pages[sheet].put(row, column, content, role, number_format)
+    first, end = get_column_letter(excel.FIRST_PERIOD), get_column_letter(last)
     for name, line in model.lines.items():
-        if line.kind != "static" and has_total(line):
-            sheet, row = layout.lines[name]
-            first = get_column_letter(excel.FIRST_PERIOD)
-            formula = Formula(f"=SUM({first}{row}:{get_column_letter(last)}{row})")
-            pages[sheet].put(row, TOTAL, formula, "total", formats[sheet, row][0])
+        sheet, row = layout.lines[name]
+        if line.item in OPENINGS:
+            pages[sheet].put(row, TOTAL, Formula(f"={first}{row}"), "total", formats[sheet, row][0])
+        elif line.opening is not None:
+            pages[sheet].put(row, TOTAL, Formula(f"={end}{row}"), "total", formats[sheet, row][0])
+        elif line.kind != "static" and has_total(line):
+            pages[sheet].put(row, TOTAL, Formula(f"=SUM({first}{row}:{end}{row})"), "total", formats[sheet, row][0])
 
 
 def _start_row(model: Model) -> int:

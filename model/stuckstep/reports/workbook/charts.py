@@ -12,6 +12,7 @@ from openpyxl.chart.text import RichText
 from openpyxl.drawing.line import LineProperties
 from openpyxl.drawing.text import CharacterProperties, Paragraph, ParagraphProperties, RichTextProperties
 from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.pagebreak import Break
 
 from stuckstep.engines import excel
 from stuckstep.engines.excel import Formula
@@ -23,12 +24,13 @@ from .pages import Page
 from .styles import LINE
 
 TITLE = "Charts: who is paid when, from what, and what is left"
-FIRST_CHART_ROW, CHART_ROWS = 8, 22
+FIRST_CHART_ROW, CHART_ROWS = 9, 22
+CHARTS_A_PAGE = 2
 WIDTH, HEIGHT = 36.0, 10.8  # centimetres
 LABELS_SHOWN = 20  # about so many periods have a name on the axis
 COLOURS = (
-    *("1F3A5F", "2E86AB", "F2A541", "C8553D", "588B8B", "8E6C8A", "9BC53D", "5D737E", "E4B363", "3C6E71"),
-    *("B56576", "6D597A", "84A98C", "BC6C25", "457B9D", "A3B18A"),
+    *("1F3A5F", "3FA7D6", "F2A541", "C8442E", "4C956C", "8E5EA2", "A7C957", "7F7F7F", "F7D070", "16808A"),
+    *("E58FA6", "5B4B8A", "B7D5C4", "A0651E", "9CC5E8", "D0D0D0"),
 )
 RATIOS = ("C00000", "7F6000", "3F3F76")
 
@@ -43,17 +45,22 @@ class Band(NamedTuple):
 
 def add_charts(page: Page, model: Model) -> None:
     """The charts that the deal has data for and, below them, the live rows that they draw."""
-    dress_grid(page, model, TITLE)
+    dress_grid(page, model, TITLE, repeated=False)
     page.sheet.freeze_panes = None
-    for row in (excel.FIRST_DAY_ROW, excel.NEXT_FIRST_DAY_ROW, excel.DAYS_ROW):
+    for row in (excel.PERIOD_ROW, excel.FIRST_DAY_ROW, excel.NEXT_FIRST_DAY_ROW, excel.DAYS_ROW):
         for column in model.period_columns():
             formula = Formula(f"={excel.TIMELINE}!{get_column_letter(column)}{row}")
-            page.put(row, column, formula, "clock", "number" if row == excel.DAYS_ROW else "date")
+            is_date = row in (excel.FIRST_DAY_ROW, excel.NEXT_FIRST_DAY_ROW)
+            page.put(row, column, formula, "clock", "date" if is_date else "number")
     pictures = [picture for picture in PICTURES if picture.rows(model)]
     row = FIRST_CHART_ROW + CHART_ROWS * len(pictures) + 1
+    page.sheet.print_area = f"A1:I{row - 1}"
     for place, picture in enumerate(pictures):
         chart, row = _draw(page, model, picture, row)
-        page.sheet.add_chart(chart, f"A{FIRST_CHART_ROW + CHART_ROWS * place}")
+        top = FIRST_CHART_ROW + CHART_ROWS * place
+        page.sheet.add_chart(chart, f"A{top}")
+        if place and place % CHARTS_A_PAGE == 0:
+            page.sheet.row_breaks.append(Break(id=top - 1))
 
 
 def _draw(page: Page, model: Model, picture: Picture, row: int) -> tuple[BarChart, int]:

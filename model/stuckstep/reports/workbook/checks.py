@@ -17,13 +17,18 @@ MASTER_ROW = HEAD_ROW + 1
 FIRST_LAW = MASTER_ROW + 1
 FIRST_ALERT = FIRST_LAW + len(LAWS)
 VALUES_ROW = FIRST_ALERT + len(ALERTS)
+STRUCTURE_ROW = VALUES_ROW + 1
 
 
-def add_summary(page: Page, model: Model, differing: str) -> None:
-    """A row for each check: 0 holds, 1 does not. `differing` is the cell that counts values the engine did not give."""
-    heads = ("Check", "What it means", "Unit", "0 holds, 1 broken", "Periods", "Kind")
+def add_summary(page: Page, model: Model, differing: str, reshaped: str) -> None:
+    """A row for each check: 0 holds, 1 does not.
+
+    `differing` is the cell that counts results the engine did not give, `reshaped` what was changed of the structure.
+    """
+    heads = ("Check", "What it means", "Unit", "0 holds, 1 broken", "How often", "Kind")
     for column, head in enumerate(heads, start=LABEL):
-        page.put(HEAD_ROW, column, head, "heading")
+        page.put(HEAD_ROW, column, head, "number heading" if column in (CONSTANT, TOTAL) else "heading")
+    page.heights[HEAD_ROW] = 24.0
     letter = get_column_letter(CONSTANT)
     says = "laws that are broken; it must be 0. Tolerance of each: half a cent and 1e-12 of what is claimed and held"
     total = Formula(f"=SUM({letter}{FIRST_LAW}:{letter}{FIRST_ALERT - 1})")
@@ -35,9 +40,15 @@ def add_summary(page: Page, model: Model, differing: str) -> None:
         periods = f"{get_column_letter(TOTAL)}{number}"
         flag = Formula(f"=IF({periods}>0,1,0)")
         _put(page, number, check, meaning, flag, Formula(f"={get_column_letter(TOTAL)}{line}"), kind)
-    says = "results that differ from the values the engine gave when the file was written: an input was changed since"
-    flag = Formula(f"=IF({get_column_letter(TOTAL)}{VALUES_ROW}>0,1,0)")
-    _put(page, VALUES_ROW, "values as written", says, flag, Formula(f"={differing}"), "alert")
+    notices = {
+        VALUES_ROW: ("values as written", "results that the engine did not give when the file was written: an input was changed",
+                     differing),
+        STRUCTURE_ROW: ("structure as written", "rows whose words or blanks were changed: the formulas cannot follow, run "
+                        "stuckstep on this file", reshaped),
+    }  # fmt: skip
+    for number, (check, meaning, cell) in notices.items():
+        flag = Formula(f"=IF({get_column_letter(TOTAL)}{number}>0,1,0)")
+        _put(page, number, check, meaning, flag, Formula(f"={cell}"), "notice")
     page.sheet.parent.defined_names["master_check"] = DefinedName("master_check", attr_text=MASTER)
 
 

@@ -7,13 +7,14 @@ from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.hyperlink import Hyperlink
 
-from stuckstep.engines import excel
+from stuckstep.deal import schema
 from stuckstep.engines.excel import Formula
+from stuckstep.engines.excel.inputs import FIRST_SCENARIO
 from stuckstep.rules.checks import ALERTS
 from stuckstep.rules.lines import name_of
 
 from .calculations import MASTER, TITLES, add_status_colours, set_print, set_widths
-from .checks import FIRST_ALERT, VALUES_ROW
+from .checks import FIRST_ALERT, STRUCTURE_ROW, VALUES_ROW
 from .model import SELECTOR, Model
 from .pages import Page
 from .results import LIVE
@@ -45,7 +46,7 @@ def add_cover(page: Page, model: Model, stuck: Mapping[str, Stuck], results: Map
     page.put(2, 2, model.item("title"), "title")
     page.put(3, 2, WHAT, "line")
     _add_selector(page, model)
-    row = _add_phases(page, model, stuck, 11)
+    row = _add_phases(page, model, stuck, 12)
     row = _add_waiting(page, model, row + 2)
     row = _add_parties(page, model, results, row + 2)
     row = _add_legend(page, row + 2)
@@ -57,9 +58,7 @@ def add_cover(page: Page, model: Model, stuck: Mapping[str, Stuck], results: Map
 def _add_selector(page: Page, model: Model) -> None:
     page.put(5, 2, "Scenario", "headline")
     page.put(5, 3, model.selected, "selector", "text")
-    first, last = get_column_letter(5), get_column_letter(4 + len(excel.ordered(model.scenarios)))
-    if model.scenarios[0] != "base" and "base" not in model.scenarios:
-        first = get_column_letter(6)
+    first, last = get_column_letter(FIRST_SCENARIO), get_column_letter(FIRST_SCENARIO + len(model.scenarios) - 1)
     names = f"live!${first}$5:${last}$5"
     choice = DataValidation(type="list", formula1=names, allow_blank=False, showErrorMessage=True)
     choice.error, choice.errorTitle = "Choose one of the scenarios of the list", "Scenario"
@@ -78,19 +77,23 @@ def _add_selector(page: Page, model: Model) -> None:
         (8, "Values", f'=IF(checks!$D${VALUES_ROW}>0,"CHANGED","OK")',
          "OK: the engine gave the same results when the file was written. CHANGED: an input was changed since"),
     )  # fmt: skip
+    rows += (
+        (9, "Structure", f'=IF(checks!$D${STRUCTURE_ROW}>0,"CHANGED","OK")',
+         "OK: names, places, triggers and lists stand as written. CHANGED: run stuckstep on this file, formulas cannot follow"),
+    )  # fmt: skip
     for row, label, formula, says in rows:
         page.put(row, 2, label, "headline")
         page.put(row, 3, Formula(formula), "status", "number")
         page.put(row, 4, says, "line")
-    for row in (6, 8):
+    for row in (6, 8, 9):
         add_status_colours(page, f"C{row}")
-    page.put(9, 2, _NOTE.format(currency=model.currency), "line")
+    page.put(10, 2, _NOTE.format(currency=model.currency), "line")
 
 
 def _add_phases(page: Page, model: Model, stuck: Mapping[str, Stuck], row: int) -> int:
     heads = ("Phase", "Stuck step", "Planned billing", "Billing", "Days late", "Its delay costs, days", "Cancelled")
     for column, head in enumerate(heads, start=2):
-        page.put(row, column, head, "heading")
+        page.put(row, column, head, "number heading" if column > 3 else "heading")
     for phase in model.sheets.keys("phases"):
         row += 1
         items = ("planned billing", "billing", "days late", "cancelled")
@@ -131,7 +134,7 @@ def _add_parties(page: Page, model: Model, results: Mapping[str, int], row: int)
     heads = ("Party", "Role", "First paid", "Half paid", "Last paid", "Half paid later than base, quarters", "Never half paid",
              "Due", "Paid", "Unpaid at the end")  # fmt: skip
     for column, head in enumerate(heads, start=2):
-        page.put(row, column, head, "heading")
+        page.put(row, column, head, "number heading" if column > 3 else "heading")
     page.heights[row] = 36.0
     labels = ("first paid", "half paid", "last paid", "half paid later than base", "never half paid", "due", "paid",
               "unpaid at the end")  # fmt: skip
@@ -155,7 +158,7 @@ def _add_legend(page: Page, row: int) -> int:
         page.put(row, 3, says, "line")
     row += 1
     page.put(row, 2, "Money in is positive and so is money out; a balance grows by what comes in and falls by what is "
-             "paid. Negative numbers stand in brackets, zero is a dash.", "line")  # fmt: skip
+             "paid. Negative numbers stand in brackets, zero is a dash, and 0 or (0) is less than half a unit.", "line")  # fmt: skip
     return row
 
 
@@ -169,4 +172,11 @@ def _add_contents(page: Page, sheets: list[str], row: int) -> None:
         page.put(row, 2, name, "key link")
         link = Hyperlink(ref=f"B{row}", location=f"'{name}'!A1", display=name)
         page.sheet._hyperlinks.append(link)
-        page.put(row, 3, TITLES.get(name) or OTHERS.get(name) or "Assumptions, as the program reads them", "line")
+        page.put(row, 3, TITLES.get(name) or OTHERS.get(name) or _meaning(name), "line")
+
+
+def _meaning(table: str) -> str:
+    """What the rows of a table of assumptions are."""
+    if table == "deal":
+        return "Assumptions: title, currency, start and length, rates"
+    return f"Assumptions: {next(column.meaning for column in schema() if column.table == table)}"

@@ -16,10 +16,9 @@ _LIVE = "C"
 
 def add_live(page: Page, model: Model) -> None:
     cells = {row: cell for cell, row in model.live.rows.items()}
-    scenarios = excel.ordered(model.scenarios)
-    heads = {excel_column: head for excel_column, head in enumerate(("Input", "Unit", "Live", "Default"), start=1)}
+    heads = ("Input", "Unit", "Live", "Default", "Base")
     page.put(1, 1, "Live inputs: what the formulas read in the chosen scenario", "title")
-    text = "Live is the chosen scenario's value; a scenario that changes nothing links to base; a blank cell takes its default."
+    text = "Live is what the chosen scenario changes the input to, else its base value; a blank input takes its default."
     page.put(SAID_ROW, 1, text, "line")
     page.put(3, 1, "Place of the chosen scenario", "key")
     page.put(STATUS_ROW, 1, "Scenario", "key")
@@ -28,12 +27,12 @@ def add_live(page: Page, model: Model) -> None:
     page.put(STATUS_ROW, 4, Formula(f"={SELECTOR}"), "key link")
     add_status_colours(page, f"{_LIVE}{STATUS_ROW}")
     names_row = min(cells, default=6) - 1
-    for column, head in heads.items():
-        page.put(names_row, column, head, "heading")
+    for column, head in enumerate(heads, start=1):
+        page.put(names_row, column, head, "number heading" if column > 2 else "heading")
     for placed in excel.live_sheet(model.sheets, model.live, SELECTOR):
         _, row, column, content = placed
         if row == names_row:
-            page.put(row, column, content, "heading")
+            page.put(row, column, content, "number heading")
         elif row not in cells:
             page.put(row, column, content, "key link", "number")
         elif column == 1:
@@ -44,8 +43,8 @@ def add_live(page: Page, model: Model) -> None:
             role = "value" if not isinstance(content, Formula) else "link" if "!" in content else "formula"
             page.put(row, column, content, f"key {role}" if column == 3 and role != "value" else role, _format(cells[row]))
     page.heights[names_row] = 36.0
-    set_widths(page, (44, 16, 15, 12, *([15.0] * len(scenarios))))
-    page.sheet.freeze_panes = f"{get_column_letter(5)}{names_row + 1}"
+    set_widths(page, (44, 16, 15, 12, *([15.0] * (len(model.scenarios) + 1))))
+    page.sheet.freeze_panes = f"{get_column_letter(6)}{names_row + 1}"
     set_print(page, f"1:{names_row}", "A:C")
 
 

@@ -4,16 +4,19 @@ import datetime
 from importlib.metadata import version
 
 from stuckstep.deal import Cell, Row
+from stuckstep.engines.excel import Address
 
 from .assumptions import put_value, text_of
 from .calculations import set_print, set_widths
 from .model import Model
 from .pages import Page
+from .structure import add_structure
 
 _HEADS = ("Scenario", "Table", "Row", "Column", "In base", "In the scenario", "Live in this file", "Source", "Note")
 
 
-def add_log(page: Page, model: Model, written: datetime.datetime) -> None:
+def add_log(page: Page, model: Model, written: datetime.datetime) -> Address:
+    """The log; gives where it counts what was changed of the words that shape the formulas."""
     page.put(1, 1, "Log", "title")
     rows = (
         ("Written by", f"stuckstep {version('stuckstep')}"),
@@ -36,8 +39,9 @@ def add_log(page: Page, model: Model, written: datetime.datetime) -> None:
         page.put(row, column, head, "heading")
     for number, change in enumerate(model.deal.tables["scenarios"], start=row + 1):
         _add_change(page, model, number, change)
-    set_widths(page, (30, 14, 24, 20, 22, 22, 14, 40, 70))
+    set_widths(page, (30, 14, 26, 22, 22, 22, 18, 40, 70))
     set_print(page, "1:1", None)
+    return add_structure(page, model, page.size[0] + 2)
 
 
 def _add_change(page: Page, model: Model, row: int, change: Row) -> None:

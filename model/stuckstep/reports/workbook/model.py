@@ -15,7 +15,7 @@ from stuckstep.rules.lines import Line, Lines
 
 from .values import WorkbookError
 
-CHECK_ROWS = len(LAWS) + len(ALERTS) + 5  # of the summary above the lines of the checks sheet
+CHECK_ROWS = len(LAWS) + len(ALERTS) + 6  # of the summary above the lines of the checks sheet
 SELECTOR = "cover!$C$5"
 _AMBIGUOUS = "~*?"
 
@@ -78,9 +78,14 @@ class Model:
         return found.values[position, self.columns]
 
     @property
+    def shown(self) -> tuple[str, ...]:
+        """The scenarios of the results: base first, whether or not it can be chosen in this file."""
+        return ("base", *(name for name in self.scenarios if name != "base"))
+
+    @property
     def columns(self) -> list[int]:
-        """Where the scenarios of the file stand among all, base first."""
-        return [self.solution.scenarios.index(name) for name in excel.ordered(self.scenarios)]
+        """Where the scenarios shown stand among all."""
+        return [self.solution.scenarios.index(name) for name in self.shown]
 
     def values(self, name: str) -> Array:
         """A line's values: (scenario,) when it is static, else (period, scenario)."""

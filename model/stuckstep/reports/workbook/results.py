@@ -38,12 +38,12 @@ class Result(NamedTuple):
 
 def add_results(page: Page, model: Model, stuck: Mapping[str, Stuck], dates: Mapping[str, Dates]) -> Mapping[str, int]:
     """The results sheet; gives the row of each result by `label of`."""
-    scenarios = excel.ordered(model.scenarios)
+    scenarios = model.shown
     last = get_column_letter(FIRST_SCENARIO + len(scenarios) - 1)
     first = get_column_letter(FIRST_SCENARIO)
     page.put(1, LABEL, "Results: every scenario as computed by the engine, and the chosen one live", "title")
     for column, head in enumerate((*_HEADS, *scenarios), start=LABEL):
-        page.put(HEADS_ROW, column, head, "heading")
+        page.put(HEADS_ROW, column, head, "number heading" if column >= LIVE else "heading")
     page.put(POSITION_ROW, LABEL, "Chosen scenario", "key")
     page.put(POSITION_ROW, OF, Formula(f"={SELECTOR}"), "key link")
     position = Formula(f"=MATCH({SELECTOR},{first}{HEADS_ROW}:{last}{HEADS_ROW},0)")
@@ -73,16 +73,18 @@ def _put(page: Page, model: Model, row: int, result: Result, last: str) -> None:
     page.put(row, LABEL, result.label, "key" if is_key else "label")
     page.put(row, OF, result.of, "label")
     page.put(row, UNIT, result.unit, "unit")
-    page.put(row, LIVE, Formula(f"={result.live}"), "key link" if is_key else "link", result.number_format)
+    is_text = isinstance(result.values[0], str)
+    role = "text link" if is_text else "key link" if is_key else "link"
+    page.put(row, LIVE, Formula(f"={result.live}"), role, result.number_format)
     engine = Formula(f"=INDEX({first}{row}:{last}{row},${get_column_letter(ENGINE)}${POSITION_ROW})")
-    page.put(row, ENGINE, engine, "formula", result.number_format)
+    page.put(row, ENGINE, engine, "text value" if is_text else "formula", result.number_format)
     live, stored = (f"{get_column_letter(column)}{row}" for column in (LIVE, ENGINE))
     differs = f"=IF({live}={stored},0,1)"
     if result.number_format == "money":
         differs = f"=IF(ABS({live}-{stored})<={constant(model, 'half_cent')},0,1)"
     page.put(row, DIFFERS, Formula(differs), "link" if "!" in differs else "formula", "flag")
     for column, value in enumerate(result.values, start=FIRST_SCENARIO):
-        page.put(row, column, value, "value", result.number_format)
+        page.put(row, column, value, "text value" if is_text else "value", result.number_format)
 
 
 def _groups(
@@ -94,6 +96,7 @@ def _groups(
     for party in model.sheets.keys("parties"):
         yield lambda row, party=party: _party(model, party, dates[party], row)  # type: ignore[misc]
     yield lambda row: _money(model)
+    yield lambda row: _laws(model)
 
 
 def _line(model: Model, name: str, column: int = excel.FIRST_PERIOD) -> str:
@@ -171,5 +174,8 @@ def _money(model: Model) -> Iterator[Result]:
     unpaid = name_of("checks", "deal", "unpaid")
     values = [float(value) for value in _series(model, unpaid)[-1]]
     yield Result("unpaid at the end", "deal", currency, "money", _at_end(model, unpaid), values)
+
+
+def _laws(model: Model) -> Iterator[Result]:
     broken = sum((_series(model, name_of("checks", law, "broken")).max(axis=0) for law in LAWS), start=np.zeros(1))
     yield Result("laws broken", "model", "number", "number", MASTER, [float(value) for value in broken])

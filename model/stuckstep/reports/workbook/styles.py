@@ -51,6 +51,7 @@ class Look(NamedTuple):
 LOOKS: Mapping[str, Look] = {
     "title": Look(DARK, bold=True, size=14),
     "heading": Look("FFFFFF", DARK, bold=True, wrap=True),
+    "number heading": Look("FFFFFF", DARK, bold=True, wrap=True, align="right"),
     "time": Look("FFFFFF", DARK, bold=True, align="right"),
     "clock": Look(GREY, BAND),
     "block": Look(DARK, BAND, bold=True),
@@ -70,6 +71,8 @@ LOOKS: Mapping[str, Look] = {
     "value": Look(),
     "formula": Look(),
     "link": Look(GREEN),
+    "text value": Look(align="right"),
+    "text link": Look(GREEN, bold=True, align="right"),
     "opening": Look(GREY, BAND),
     "total": Look(bold=True, fill=BAND),
     "key formula": Look(bold=True),

@@ -1,0 +1,43 @@
+"""`stuckstep export`: the live workbook alone, with any scenario chosen in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .finding import read_deal
+
+
+@click.command(short_help="Write the live Excel workbook alone.")
+@click.argument("deal")
+@click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: outputs/<deal>/<deal>.xlsx]")
+@click.option("--scenario", default="base", show_default=True, metavar="S", help="Scenario that is chosen in it.")
+def export(deal: str, out: Path | None, scenario: str) -> None:
+    """Write the live Excel workbook: every line as a formula, with the chosen scenario's inputs.
+
+    A workbook holds the scenarios that share the chosen one's structure; a scenario that changes structure has one of
+    its own.
+    """
+    from stuckstep.deal import DealError, Fault
+    from stuckstep.reports.workbook import export as write
+    from stuckstep.results import solve
+    from stuckstep.results.validity import check_due_dates
+
+    read = read_deal(deal)
+    path = out if out is not None else Path("outputs") / read.name / f"{read.name}.xlsx"
+    if path.resolve() == read.path.resolve():
+        wrong, allowed = "this is the deal itself, which is never written over", "another file is allowed (--out)"
+        raise DealError([Fault(str(path), None, None, wrong, allowed)])
+    solution = solve(read)
+    check_due_dates(solution)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        wrong, allowed = f"cannot be written ({error.strerror})", "a file that can be written is allowed (--out)"
+        raise DealError([Fault(str(path), None, None, wrong, allowed)]) from None
+    report = write(read, path, scenario, solution=solution)
+    click.echo(
+        f"Written: {path} ({report.formulas:,} formulas; {report.compared:,} values recalculated by a spreadsheet "
+        f"engine, the largest difference {report.worst:.2g}). Scenarios in it: {', '.join(report.scenarios)}."
+    )

@@ -1,0 +1,221 @@
+"""One deal, many runs: cells take arrays of values, the lines are worked chunk by chunk, only what is named is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stuckstep.deal import Cell, Deal, DealError, Fault, Periods, Sheets, base, check, periods, scenario_names, variants
+from stuckstep.deal.changes import changes_of, fitted, typed, with_scenarios
+from stuckstep.engines import arrays
+from stuckstep.results import Part, Solution
+from stuckstep.results.validity import check_due_dates
+from stuckstep.rules import Lines, build
+from stuckstep.rules.claims import claim_phases
+from stuckstep.rules.lines import name_of
+
+Array = NDArray[np.float64]
+Columns = Mapping[Cell, Array]
+T = TypeVar("T")
+LAWS = "checks.master.broken"
+ENGINES = ("arrays", "lanes")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A deal in one scenario whose cells can be changed: the sheets with those cells at their extremes, and the lines.
+
+    The lines serve every value between the extremes; `start` is the scenario that all else is taken from.
+    """
+
+    deal: Deal
+    start: str
+    cells: tuple[Cell, ...]
+    sheets: Sheets
+    lines: Lines
+    periods: Periods
+    lowest: Mapping[Cell, float]
+    highest: Mapping[Cell, float]
+    own: frozenset[Cell]  # cells the starting scenario changes itself
+
+    def input(self, cell: Cell, columns: Columns) -> Array | float:
+        """What an input holds in each run: its column where it is changed, else the one value it has."""
+        source = self.source(cell)
+        return float(self.sheets.value(cell)[0]) if source is None else columns[source]
+
+    def source(self, cell: Cell) -> Cell | None:
+        """The changed cell an input takes its value from: itself, or the plain row of a step that is not narrowed."""
+        if cell in self.cells:
+            return cell
+        return cell.plain if cell.plain in self.cells and cell not in self.own else None
+
+
+def held(deal: Deal, cell: Cell, start: str = "base") -> float | None:
+    """What a cell holds in a scenario of the deal (a date as a serial); None where that is no number and no date."""
+    sheets = Sheets((start,), variants(deal, [start])[0].index)
+    row, _, phase = cell.row.partition("@")
+    try:
+        return float(sheets.value(sheets.find(cell.table, row, cell.column, phase or None))[0])
+    except ValueError:
+        return None
+
+
+def model(deal: Deal, ranges: Mapping[Cell, tuple[float, float]], start: str = "base") -> Model:
+    """The lines of a deal for any value of some cells between their lowest and highest (dates as serials).
+
+    DealError for a cell, bound or scenario there is not, and for values with which the deal does not fit together.
+    """
+    if start not in scenario_names(deal):
+        variants(deal, [start])  # raises
+    lowest = {cell: float(fitted(cell, low)) for cell, (low, _) in ranges.items()}
+    highest = {cell: float(fitted(cell, high)) for cell, (_, high) in ranges.items()}
+    held = changes_of(deal, start)
+    extremes = {
+        f"{start}, lowest": {**held, **{cell: typed(cell, value) for cell, value in lowest.items()}},
+        f"{start}, highest": {**held, **{cell: typed(cell, value) for cell, value in highest.items()}},
+    }
+    plain = replace(deal, tables={**deal.tables, "scenarios": ()})
+    changed = with_scenarios(plain, extremes)
+    _check(changed, ranges)
+    groups = variants(changed, list(extremes) if any(extremes.values()) else ["base"])
+    lines = build(groups[0], base(changed))
+    found = Model(deal, start, tuple(ranges), groups[0], lines, periods(deal), lowest, highest, frozenset(held))
+    _check_dates(found, changed)
+    return found
+
+
+def _check(deal: Deal, ranges: Collection[Cell]) -> None:
+    try:
+        check(deal)
+    except DealError as error:
+        cells = ", ".join(map(str, ranges))
+        raise DealError(
+            Fault(f"the study of {cells}", None, None, fault.wrong, fault.allowed) for fault in error.faults
+        ) from None
+
+
+def _check_dates(found: Model, changed: Deal) -> None:
+    """No once claim falls due before the start: every due date moves one way with every cell, so the extremes tell."""
+    sheets = found.sheets
+    once = [claim for claim in sheets.keys("claims") if sheets.cell("claims", claim, "kind") == "once"]
+    dates = [name_of("claims", claim, "due date", phase) for claim in once for phase in claim_phases(sheets, claim)]
+    program = arrays.translate(found.lines, dates)
+    plan = base(changed)
+    values = arrays.evaluate(
+        program, sheets.value, lambda cell: float(plan.value(cell)[0]), _clock(found), len(sheets.scenarios)
+    )
+    part = Part(sheets, found.lines, values)
+    check_due_dates(Solution(changed, found.periods, sheets.scenarios, (part,)))
+
+
+def _clock(found: Model) -> arrays.Clock:
+    return arrays.Clock(found.periods.first_day, found.periods.next_first_day)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A model made ready to run: the lines it keeps, the engine that works them, how many runs at a time."""
+
+    model: Model
+    job: arrays.Job
+    engine: str
+    width: int
+
+    @property
+    def steps(self) -> int:
+        """Operations worked for each run."""
+        return len(self.job.layout.once) + len(self.job.layout.each) * self.job.periods
+
+
+def batch(found: Model, keep: Collection[str], *, engine: str = "arrays", width: int | None = None) -> Batch:
+    """A model made ready to run and to keep the lines named. `width` is the number of runs worked at a time."""
+    plan = base(found.sheets.deal)
+    program = arrays.translate(found.lines, keep)
+    changed = [cell for cell in program.inputs if found.source(cell) is not None]
+    job = arrays.prepare(
+        program,
+        changed,
+        lambda cell: float(found.sheets.value(cell)[0]),
+        lambda cell: float(plan.value(cell)[0]),
+        _clock(found),
+    )
+    return Batch(found, job, engine, width or arrays.CHUNK)
+
+
+def worker(ready: Batch, width: int) -> arrays.Worker:
+    """What works chunks of a batch of up to `width` runs, with registers of its own: one for each thread."""
+    if ready.engine == "lanes":
+        from stuckstep.engines import lanes  # numba is slow to import
+
+        work = lanes.worker(ready.job, width)
+    else:
+        work = arrays.worker(ready.job, width)
+    sources = {cell: ready.model.source(cell) for cell in ready.job.layout.inputs}
+
+    def run(columns: Columns) -> dict[str, Array]:
+        return work({cell: columns[source] for cell, source in sources.items() if source is not None})
+
+    return run
+
+
+def fit(found: Model, columns: Columns) -> dict[Cell, Array]:
+    """Columns of values as their cells want them, whole days rounded; DealError beyond the model's extremes."""
+    fits: dict[Cell, Array] = {}
+    for cell in found.cells:
+        values = fitted(cell, columns[cell])
+        low, high = found.lowest[cell], found.highest[cell]
+        if values.size and (values.min() < low or values.max() > high):
+            wrong = f"values from {values.min():.15g} to {values.max():.15g} are run"
+            raise DealError([Fault(str(cell), None, None, wrong, f"the lines are made for {low:.15g} to {high:.15g}")])
+        fits[cell] = np.ascontiguousarray(values)
+    return fits
+
+
+def stream(
+    ready: Batch,
+    count: int,
+    columns: Callable[[slice], Columns],
+    reduce: Callable[[Mapping[str, Array], Columns], T],
+    *,
+    threads: int = 1,
+) -> Iterator[T]:
+    """What `reduce` makes of each chunk of `count` runs, in their order, whatever the threads.
+
+    `columns` gives the values of a slice of runs. `reduce` gets the kept lines, (scenario,) or (period, scenario), in
+    buffers the next chunk uses again, and the columns as the cells want them; it runs in the thread that worked them.
+    """
+    parts = [slice(start, min(start + ready.width, count)) for start in range(0, count, ready.width)]
+    workers: SimpleQueue[arrays.Worker] = SimpleQueue()
+    for _ in range(max(1, min(threads, len(parts)))):
+        workers.put(worker(ready, min(ready.width, count)))
+
+    def run(part: slice) -> T:
+        values = fit(ready.model, columns(part))
+        work = workers.get()
+        try:
+            return reduce(work(values), values)
+        finally:
+            workers.put(work)
+
+    if threads <= 1 or len(parts) <= 1:
+        yield from map(run, parts)
+    else:
+        yield from _threaded(run, parts, threads)
+
+
+def _threaded(run: Callable[[slice], T], parts: Sequence[slice], threads: int) -> Iterator[T]:
+    """Runs in threads, a few ahead of what is taken, so that what waits to be taken does not grow."""
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: list[Future[T]] = []
+        for part in parts:
+            waiting.append(pool.submit(run, part))
+            if len(waiting) >= 2 * threads:
+                yield waiting.pop(0).result()
+        for one in waiting:
+            yield one.result()

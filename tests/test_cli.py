@@ -1,0 +1,329 @@
+"""The command: what it prints and writes, its exit codes, and how it tells what is wrong."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import deal_files
+import stuckstep as ss
+from stuckstep.cli import main
+from stuckstep.reports.console import Table, broken, lay_out, show
+from stuckstep.reports.storage import read_results
+
+COMMAND = [sys.executable, "-c", "from stuckstep.cli import main; main()"]
+
+
+def call(*arguments: str, **environment: str) -> Result:
+    return CliRunner().invoke(main, list(arguments), env={"COLUMNS": None, **environment})
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of its own: the example under ./assumptions."""
+    deal_files.copy(tmp_path / "assumptions" / "superpod")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """What a run of the example prints, and where it wrote."""
+    out = tmp_path_factory.mktemp("out") / "superpod"
+    result = call("run", str(deal_files.SUPERPOD), "--out", str(out), "--no-workbook")
+    assert result.exit_code == 0, result.output
+    return result.stdout, out
+
+
+def test_run_prints_every_scenario_and_writes_the_files(printed: tuple[str, Path]) -> None:
+    text, out = printed
+    assert sorted(path.name for path in out.iterdir()) == ["payments.csv", "results.nc", "run.json"]
+    assert "Base pays everyone in full and when due" in text
+    assert "\x1b" not in text
+    row = next(line for line in text.splitlines() if line.startswith("power_late "))
+    assert row.split()[:5] == ["power_late", "2028-03-29", "159", "power", "159"]
+    payments = text[text.index("\npower_late\n---") :]
+    order = [line.split()[0] for line in payments[payments.index("party ") :].splitlines()[2:10]]
+    results = read_results(out / "results.nc").sel(scenario="power_late")
+    first = results["first_paid"].sel(party=order).values
+    assert (first[1:] >= first[:-1]).all()
+    assert "Master check: sound" in payments
+
+
+def test_the_whole_of_base_in_plain_text(printed: tuple[str, Path]) -> None:
+    text = printed[0]
+    start = text.index("\nbase\n----") + 1
+    lines = text[start : text.index("\npower_late\n---")].splitlines()
+    assert lines[:6] == [
+        "base",
+        "----",
+        "",
+        "Billing",
+        "phase     planned       bills  days late  stuck step  relief days",
+        "-----  ----------  ----------  ---------  ----------  -----------",
+    ]
+    assert lines[6] == "su1    2027-10-22  2027-10-22          0"
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_columns_narrows_the_tables(home: Path) -> None:
+    result = call("run", "superpod", "--no-workbook", COLUMNS="80")
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert (home / "outputs" / "superpod" / "results.nc").is_file()
+
+
+def test_json_is_one_document_with_plain_numbers_and_iso_dates(home: Path) -> None:
+    result = call("run", "superpod", "--no-workbook", "--json", "--scenario", "everything")
+    document = json.loads(result.stdout)
+    assert result.stderr == ""
+    assert document["base"]["pays_when_due"] is True
+    (scenario,) = document["scenarios"]
+    assert scenario["scenario"] == "everything"
+    (phase,) = scenario["phases"]
+    assert (phase["billing_start"], phase["days_late"], phase["stuck_step"], phase["relief"]) == (
+        "2028-05-28",
+        219.0,
+        "power",
+        69.0,
+    )
+    paid = {row["party"]: row for row in scenario["payment_order"]}
+    dataset = ss.read(deal_files.SUPERPOD).run(["everything"])
+    for party, row in paid.items():
+        assert row["paid"] == pytest.approx(float(dataset["paid"].sel(party=party).sum()))
+        assert row["due"] + row["late"] - row["paid"] == pytest.approx(row["unpaid"], abs=0.01)
+    assert paid["customer"]["first_paid"] is None
+    short = scenario["largest_shortfall"]
+    assert short["amount"] == pytest.approx(float(dataset["unpaid"].sum("party").max()))
+    assert short["amount"] == pytest.approx(sum(one["unpaid"] for one in short["payees"]))
+    written = read_results(home / "outputs" / "superpod" / "results.nc")
+    assert list(written["scenario"].values) == ["everything"]
+
+
+def test_parallel_late_paths_and_cancelled_phases_are_said(home: Path) -> None:
+    folder = home / "assumptions" / "superpod"
+    deal_files.put(folder, "contracts", "anchor", "longstop_days", "200")
+    deal_files.put(folder, "contracts", "anchor", "refund_from", "operating:50")
+    finish = ss.read(folder).run(["base"])["finish"].isel(phase=0, scenario=0)
+    spare = int((finish.sel(step="fabric") - finish.sel(step="power")).values / np.timedelta64(1, "D"))
+    for step, delay in (("fabric", 60), ("power", 60 + spare)):
+        deal_files.scenario(folder, "both", "steps", step, "delay", str(delay))
+        deal_files.scenario(folder, "lost", "steps", step, "delay", "400")
+    result = call("run", "superpod", "--no-workbook", "--json", "--scenario", "both")
+    (phase,) = json.loads(result.stdout)["scenarios"][0]["phases"]
+    assert (phase["days_late"], phase["relief"], phase["parallel"]) == (60, 0, True)
+    text = call("run", "superpod", "--no-workbook").stdout
+    assert (
+        text.count(f"{phase['stuck_step']} in su1: curing it alone is worth nothing, because another path is as") == 1
+    )
+    lost = text[text.index("\nlost\n") :]
+    assert "su1: cancelled at the long-stop date, never bills." in lost
+    row = next(line for line in text.splitlines() if line.startswith("lost "))
+    assert row.split()[1] == "cancelled"
+
+
+def test_a_broken_law_is_exit_code_1(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from stuckstep import results
+
+    label = results.label
+
+    def spoilt(*arguments: object, **options: object) -> object:
+        dataset = label(*arguments, **options)  # type: ignore[arg-type]
+        dataset["law_broken"].loc[{"law": "ranks", "scenario": "power_late"}] = True
+        dataset["is_sound"].loc[{"scenario": "power_late"}] = False
+        return dataset
+
+    monkeypatch.setattr(results, "label", spoilt)
+    result = call("run", "superpod", "--no-workbook")
+    assert result.exit_code == 1
+    assert "MASTER CHECK BROKEN in power_late" in result.stdout
+    assert "the laws on ranks do not hold" in result.stdout
+    monkeypatch.undo()
+    monkeypatch.chdir(home)
+    assert call("run", "superpod", "--no-workbook").exit_code == 0
+
+
+def test_faults_come_all_at_once_one_line_each(home: Path) -> None:
+    folder = home / "assumptions" / "superpod"
+    deal_files.put(folder, "facilities", "ddtl", "margin", "5")
+    deal_files.put(folder, "claims", "rent", "payee", "landlady")
+    deal_files.put(folder, "steps", "chips", "days", "soon")
+    for command in ("run", "check"):
+        result = call(command, "superpod")
+        assert result.exit_code == 2
+        assert result.stdout == ""
+        lines = result.stderr.splitlines()
+        assert len(lines) == 3
+        assert lines[2].startswith("facilities.csv, row 2, column margin: 5 is above 1")
+        assert all(": " in line and "; " in line for line in lines)
+    assert not (home / "outputs").exists()
+
+
+def test_a_once_claim_due_before_the_start_is_a_fault(home: Path) -> None:
+    folder = home / "assumptions" / "superpod"
+    rows = deal_files.read_table(folder, "claims")
+    number = next(place for place, row in enumerate(rows, 2) if row["claim"] == "chips_delivery")
+    deal_files.scenario(folder, "early", "claims", "chips_delivery", "net_days", "-400")
+    for command in ("run", "check"):
+        result = call(command, "superpod")
+        assert result.exit_code == 2
+        (line,) = result.stderr.splitlines()
+        assert line.startswith(f"claims.csv, row {number}, column trigger: chips_delivery falls due on 2026-")
+        assert "in scenario early, before the start" in line
+    with pytest.raises(ss.DealError, match="before the start"):
+        ss.read(folder).run()
+    ss.read(folder).run(["power_late"])
+
+
+def test_what_cannot_be_written_is_said_in_one_line_and_changes_nothing(home: Path) -> None:
+    (home / "outputs").write_text("a file where a folder should be")
+    result = call("run", "superpod", "--no-workbook")
+    assert result.exit_code == 2
+    assert result.stderr.splitlines() == [
+        "outputs/superpod: cannot be written (Not a directory); a folder that can be written is allowed (--out)"
+    ]
+    assert (home / "outputs").read_text() == "a file where a folder should be"
+    result = call("run", "superpod", "--no-workbook", "--out", "assumptions/superpod")
+    assert result.exit_code == 2
+    assert "own folder" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "elsewhere"), "there is no such path, and no such deal under assumptions"),
+        (("run", "superpod", "--scenario", "power"), "there is no scenario 'power'"),
+        (("run", "superpod", "--monthly"), "the grid month is required"),
+        (("check", "pyproject.toml"), "no such deal"),
+        (("convert", "superpod", "deal.csv"), "a deal is not written as .csv"),
+        (("new", "superpod"), "something is there already"),
+        (("explain", "superpod", "rent", "2099Q1"), "there is no period '2099Q1'"),
+    ],
+)
+def test_bad_input_is_exit_code_2_and_one_line(home: Path, arguments: tuple[str, ...], said: str) -> None:
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_an_error_of_the_program_is_one_line_without_traceback(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stuckstep.results.solve", lambda *_: 1 / 0)
+    result = call("run", "superpod")
+    assert result.exit_code == 3
+    (line,) = result.stderr.splitlines()
+    assert "ZeroDivisionError" in line
+    assert "STUCKSTEP_TRACEBACK=1" in line
+    assert isinstance(call("run", "superpod", STUCKSTEP_TRACEBACK="1").exception, ZeroDivisionError)
+
+
+def test_new_and_convert_give_deals_that_run(home: Path) -> None:
+    result = call("new", "mine")
+    assert result.exit_code == 0
+    assert (home / "assumptions" / "mine" / "deal.csv").is_file()
+    assert call("run", "mine", "--no-workbook").exit_code == 0
+    assert call("convert", "mine", "mine.xlsx").exit_code == 0
+    assert ss.read("mine.xlsx") == ss.read("assumptions/mine")
+    shutil.copy("mine.xlsx", "assumptions/mine.xlsx")
+    assert "both a folder and a workbook" in call("check", "mine").stderr
+    assert call("check", "mine.xlsx").exit_code == 0
+
+
+def test_check_says_what_was_read_and_counts_sources(home: Path) -> None:
+    folder = home / "assumptions" / "superpod"
+    rows = deal_files.read_table(folder, "facilities")
+    rows[0]["source"] = "margin=DDTL3-02; advance_rate=assumption; floor=a talk with the lender"
+    deal_files.write_table(folder, "facilities", rows)
+    result = call("check", "superpod", "--sources")
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["claims", "claims.csv", "10"] in [line[:3] for line in lines]
+    facility = next(line for line in lines if line[:1] == ["facilities"] and "facilities.csv" not in line)
+    assert facility[1:4] == ["1", "1", "1"]
+    assert "5 scenarios, base among them, all of one structure." in result.stdout
+
+
+def test_export_writes_the_workbook_of_a_scenario(home: Path) -> None:
+    result = call("export", "superpod", "--scenario", "power_late")
+    assert result.exit_code == 0
+    book = home / "outputs" / "superpod" / "superpod.xlsx"
+    assert ss.read(book).digest == ss.read("assumptions/superpod").digest
+    again = call("export", str(book))
+    assert again.exit_code == 2
+    assert "never written over" in again.stderr
+
+
+def test_an_odd_name_does_no_harm(home: Path) -> None:
+    folder = home / "assumptions" / "superpod"
+    for file in folder.glob("*.csv"):
+        file.write_text(file.read_text().replace("staff", "[red]=cmd|' /C calc'!A0"))
+    result = call("run", "superpod", "--no-workbook")
+    assert result.exit_code == 0
+    assert "[red]=cmd|' /C calc'!A0 " in result.stdout
+    assert "\n'[red]" not in (home / "outputs" / "superpod" / "payments.csv").read_text()
+
+
+def test_names_break_at_underscores_and_nothing_is_cut_off() -> None:
+    assert broken("power_late_2q_window_moved", 14) == ["power_late_2q_", "window_moved"]
+    assert broken("abcdefghij", 4) == ["abcd", "efgh", "ij"]
+    table = Table(["name", "a long heading"], [["power_late_2q_window_moved", "1,234.56"], ["b", "-"]])
+    laid = lay_out(table, 24)
+    assert sum(laid.widths) + laid.gap <= 24
+    assert "".join(laid.rows[0][0]) == "power_late_2q_window_moved"
+    assert laid.rows[0][1] == ["1,234.56"]
+    assert lay_out(table, None).headings == [["name"], ["a long heading"]]
+
+
+def test_a_terminal_gets_colour_and_the_same_words(capsys: pytest.CaptureFixture[str]) -> None:
+    import io
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    stream = Terminal()
+    show([Table(["party", "paid"], [["[bold]lender", "1.00"], ["staff", "never"]])], stream)
+    assert "[bold]lender" in stream.getvalue()
+    assert "never" in stream.getvalue()
+
+
+def run_process(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_help_answers_at_once_and_loads_nothing_heavy() -> None:
+    check = "import sys; from stuckstep.cli import main; main(['--help'], standalone_mode=False)"
+    check += "; print([m for m in ('numpy', 'pandas', 'xarray', 'openpyxl', 'rich', 'h5py') if m in sys.modules])"
+    start = time.process_time()
+    result = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert time.process_time() - start < 1
+    assert result.stdout.endswith("[]\n")
+    commands = result.stdout[result.stdout.index("Commands:") :]
+    found = [line.split()[0] for line in commands.splitlines()[1:] if line.startswith("  ")]
+    assert found[:5] == ["run", "check", "new", "convert", "explain"]
+
+
+def test_the_process_runs_where_dask_is_there_and_where_output_is_ascii(home: Path) -> None:
+    folder = home / "assumptions" / "superpod"
+    for file in folder.glob("*.csv"):
+        file.write_text(file.read_text().replace("staff", "Łódź"), encoding="utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    result = run_process("run", "superpod", "--no-workbook", "--scenario", "power_late", env=environment)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "\\u0141" in result.stdout
+    assert "Written to outputs/superpod: results.nc, payments.csv, run.json." in result.stdout
+
+
+def test_a_reader_that_stops_reading_is_no_error(home: Path) -> None:
+    command = subprocess.list2cmdline([*COMMAND, "check", "superpod"])
+    script = f"{command} | head -n 1; exit ${{PIPESTATUS[0]}}"
+    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert "Traceback" not in result.stderr
+    assert result.stdout.startswith("superpod: ")
