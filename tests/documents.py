@@ -24,5 +24,6 @@ def numbers_in(text: str) -> list[Occurrence]:
     plain = re.sub(r"\s+", " ", ADDRESS.sub("(address)", text))
     found = sorted([*NUMBER.finditer(plain), *WORD.finditer(plain)], key=lambda match: match.start())
     return [
-        Occurrence(match.group().lower(), plain[max(0, match.start() - AROUND) : match.end() + AROUND]) for match in found
+        Occurrence(match.group().lower(), plain[max(0, match.start() - AROUND) : match.end() + AROUND])
+        for match in found
     ]

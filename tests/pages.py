@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from system import needs
+from system import require
 
 FLAGS = (
     "--headless",
@@ -30,7 +30,8 @@ FLAGS = (
 @contextlib.contextmanager
 def chromium(profile: Path) -> Iterator[Any]:
     """Headless Chromium under a driver, without a network."""
-    program, driver = needs("chromium"), needs("chromedriver")
+    why = "the page is not opened in a browser"
+    program, driver = require("chromium", why), require("chromedriver", why)
     selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: this check did not run")
     options = selenium.ChromeOptions()
     options.binary_location = program

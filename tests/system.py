@@ -1,20 +1,17 @@
-"""Programs of the system that some checks want: without one they are skipped and say so, unless they are required."""
-
-from __future__ import annotations
+"""Programs of the system that some tests need: absent they are a clear skip, or a failure where they are required."""
 
 import os
 import shutil
 
 import pytest
 
-REQUIRED = "STUCKSTEP_REQUIRE_SYSTEM"
 
-
-def needs(program: str) -> str:
-    """The path of a program. Without it the test is skipped, or fails where STUCKSTEP_REQUIRE_SYSTEM=1 is set."""
-    path = shutil.which(program)
-    if path is None and os.environ.get(REQUIRED) == "1":
-        pytest.fail(f"{program} is required ({REQUIRED}=1) and is not installed")
-    if path is None:
-        pytest.skip(f"{program} is not installed: this check did not run")
-    return path
+def require(program: str, why: str) -> str:
+    """The path of a program; skips the test without it, or fails it where STUCKSTEP_REQUIRE_SYSTEM is 1."""
+    found = shutil.which(program)
+    if found is not None:
+        return found
+    missing = f"{program} is not installed: {why}"
+    if os.environ.get("STUCKSTEP_REQUIRE_SYSTEM") == "1":
+        pytest.fail(missing)
+    pytest.skip(missing)

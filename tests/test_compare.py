@@ -57,7 +57,7 @@ def test_a_scenario_is_set_against_base_of_the_same_deal():
     at_base = [row(table, party)["paid_per_mw"] for party in suppliers]
     at_top = [row(table, party, "inference_api")["paid_per_mw"] for party in suppliers]
     np.testing.assert_allclose(at_base, at_top, rtol=1e-9)
-    assert row(table, "chipmaker", "power_late_2q")["first_after"] > row(table, "chipmaker")["first_after"]
+    assert row(table, "chipmaker", "power_late_2q")["half_after"] > row(table, "chipmaker")["half_after"]
 
 
 def test_overview_says_what_bills_and_when():

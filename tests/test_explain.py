@@ -11,7 +11,7 @@ import stuckstep as ss
 from stuckstep.cli import main
 from stuckstep.engines import text
 from stuckstep.reports.explanation import explain, shown
-from stuckstep.reports.sources import kind_of, source_of
+from stuckstep.deal.sources import source_of
 from stuckstep.results import solve
 
 

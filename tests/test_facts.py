@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from documents import numbers_in
 
+from documents import numbers_in
 from stuckstep.cli.library import facts as facts_command
 from stuckstep.deal.arithmetic import FormulaError, evaluate, names_in
 from stuckstep.deal.facts import KINDS, facts, printed_figures, worked_out
@@ -123,7 +123,14 @@ def test_the_checks_of_the_documents_follow(name, value):
 
 @pytest.mark.parametrize(
     ("printed", "about", "tolerance"),
-    [("35.7", "", 0.05), ("9,216", "", 0.5), ("500", "about", 50), ("500", "", 0.5), ("20", "about", 5), ("eight", "", 0)],
+    [
+        ("35.7", "", 0.05),
+        ("9,216", "", 0.5),
+        ("500", "about", 50),
+        ("500", "", 0.5),
+        ("20", "about", 5),
+        ("eight", "", 0),
+    ],
 )
 def test_a_print_is_known_to_half_of_its_last_digit(printed, about, tolerance):
     one = printed_figures()[0]._replace(printed=printed, about=about)

@@ -125,7 +125,9 @@ def test_another_scenario_is_shown_and_linked(opened, page, dataset):
 
 def test_table_is_copied_in_full(opened, dataset):
     opened.execute_script("document.querySelector('#figure-unpaid details').open = true")
-    opened.execute_script("document.querySelector('#figure-unpaid .copy').click()")
+    button = opened.find_element("css selector", "#figure-unpaid .copy")
+    opened.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", button)
+    button.click()
     text = wait_for(opened, "return document.querySelector('#figure-unpaid .copy').dataset.copied")
     rows = [line.split("\t") for line in text.split("\n")]
     assert rows[0][1:] == list(dataset["label"].values)
@@ -161,7 +163,8 @@ def test_page_fits_its_width(opened, width):
 def test_controls_and_pictures_are_named(opened):
     unnamed = opened.execute_script("""
         return [...document.querySelectorAll('button, select, input, a, [role=img]')].filter(one =>
-            !(one.textContent.trim() || one.getAttribute('aria-label') || one.labels?.length)).map(one => one.outerHTML)""")
+            !(one.textContent.trim() || one.getAttribute('aria-label') || one.labels?.length)
+        ).map(one => one.outerHTML)""")
     assert unnamed == []
 
 

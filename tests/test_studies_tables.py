@@ -139,9 +139,9 @@ def test_the_grid_is_single_runs_bit_for_bit(deal):
 
 def test_tornado_puts_the_largest_swing_first(deal):
     axes = [
-        axis(deal, POWER, "0;10"),
+        axis(deal, "steps.onboarding.delay", "0;10"),
         axis(deal, PRICE, "0.5;1.5", by="factor"),
-        axis(deal, "steps.power.days", "5;5", by="add"),
+        axis(deal, "steps.onboarding.days", "5;5", by="add"),
     ]
     party = "neocloud"
     table = tornado(deal, axes, [f"npv:{party}", "days_late"])
@@ -167,7 +167,7 @@ def test_a_study_starts_from_a_scenario(tmp_path):
     """The scenario's own change of a phase wins over a plain change of the study, as in the sheets."""
     folder = copy(tmp_path / "deal")
     phase = read(folder).tables["phases"][0].cells["phase"]
-    scenario(folder, "held", "steps", f"power@{phase}", "delay", "500")
+    scenario(folder, "held", "steps", f"power@{phase}", "delay", "100")
     deal = read(folder)
     moved = one_way(deal, axis(deal, POWER, "0;300", start="held"), [f"days_late:{phase}"], start="held")
     assert moved.result.values[0, 0] == moved.result.values[0, 1] == moved.base.values[0] > 0

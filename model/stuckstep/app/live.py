@@ -64,7 +64,7 @@ class Live:
     def _work(self, ready: Ready, lanes: Sequence[Sheets]) -> list[Part]:
         """The lines of each lane's sheets, all worked out in one go."""
         columns = {cell: np.array([sheets.value(cell)[0] for sheets in lanes]) for cell in self.cells}
-        found = {name: values.copy() for name, values in ready.work(columns).items()}
+        found = {name: values.copy() for name, values in ready.work(columns, len(lanes)).items()}
         return [
             Part(sheets, ready.lines, {name: values[..., lane : lane + 1] for name, values in found.items()})
             for lane, sheets in enumerate(lanes)

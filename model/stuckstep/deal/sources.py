@@ -47,6 +47,14 @@ def said_by(row: Row) -> dict[str, tuple[str, ...]]:
     return {name.strip(): tuple(one.strip() for one in ids.split("+") if one.strip()) for name, _, ids in parts}
 
 
+def source_of(text: str, column: str) -> str:
+    """What a source text says of one column: its own part of `column=source; ...`, else the whole text."""
+    if not _NAMED.match(text.strip()):
+        return text.strip()
+    named = dict(part.strip().partition("=")[::2] for part in text.split(";") if part.strip())
+    return named.get(column, "").strip()
+
+
 def rests_on(citation: Citation, known: Mapping[str, Fact]) -> str:
     """One of RESTS_ON: a fact's kind, `worked out` from several facts, an assumption, other text or no source."""
     if not citation.says:

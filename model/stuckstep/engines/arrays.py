@@ -20,9 +20,10 @@ from .steady import month, steady
 __all__ = ["CHUNK", "Array", "Clock", "Job", "Program", "Worker", "evaluate", "prepare", "translate", "worker"]
 
 Array = NDArray[np.float64]
-# Works out one chunk: the varying inputs (scenario,) go in, the kept lines come out, (scenario,) or (period, scenario).
+# Works out one chunk: the varying inputs (scenario,) and how many scenarios there are go in, the kept lines come out,
+# (scenario,) or (period, scenario).
 # What comes out lies in buffers that the next chunk uses again.
-Worker = Callable[[Mapping[Cell, Array]], dict[str, Array]]
+Worker = Callable[[Mapping[Cell, Array], int], dict[str, Array]]
 CHUNK = 4000  # scenarios worked at a time: the more, the less it costs to call numpy; the fewer, the nearer the cache
 
 
@@ -91,7 +92,9 @@ def evaluate(
     }
     for start in range(0, scenarios, width):
         part = slice(start, start + width)
-        for name, values in work({cell: columns[cell][part] for cell in changed}).items():
+        for name, values in work(
+            {cell: columns[cell][part] for cell in changed}, min(width, scenarios - start)
+        ).items():
             out[name][..., part] = values
     return out
 
@@ -107,8 +110,7 @@ def worker(job: Job, width: int) -> Worker:
     fixed = {line: _filled(values, job, line, width) for line, values in job.steady.items()}
     first, into, count = layout.carried
 
-    def work(columns: Mapping[Cell, Array]) -> dict[str, Array]:
-        size = next((len(values) for values in columns.values()), 1)
+    def work(columns: Mapping[Cell, Array], size: int) -> dict[str, Array]:
         for cell, register in layout.inputs.items():
             registers[register, :size] = columns[cell]
             registers[register, size:] = columns[cell][-1]

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from stuckstep.deal import Deal, scenario_names, schema, variants
+from stuckstep.deal.facts import facts
+from stuckstep.deal.sources import RESTS_ON, shares, unsourced
 
-from . import sources as source_column
 from .console import Block, Heading, Sentence, Table
 
 
@@ -54,10 +55,16 @@ def _scenarios(deal: Deal) -> Iterator[Block]:
 
 
 def _sources(deal: Deal) -> Iterator[Block]:
-    counts = source_column.shares(deal)
-    total = {kind: sum(count[kind] for count in counts.values()) for kind in source_column.KINDS}
-    rows = [[table, *(str(number or "-") for number in count.values())] for table, count in counts.items()]
-    rows.append(["all", *(str(number or "-") for number in total.values())])
+    """How many numbers rest on what, and those that rest on nothing or on a fact that is not there."""
+    counts = shares(deal, facts())
+    total = {kind: sum(count[kind] for count in counts.values()) for kind in RESTS_ON}
+    kinds = [kind for kind in RESTS_ON if total[kind]]
+    rows = [[table, *(str(count[kind] or "-") for kind in kinds)] for table, count in counts.items()]
+    rows.append(["all", *(str(total[kind]) for kind in kinds)])
     everything = max(1, sum(total.values()))
-    rows.append(["share", *(f"{number / everything:.0%}" for number in total.values())])
-    yield Table(["table", "fact", "assumption", "other text", "no source"], rows, title="Sources of numbers and dates")
+    rows.append(["share", *(f"{total[kind] / everything:.0%}" for kind in kinds)])
+    yield Table(["table", *kinds], rows, title="What the numbers and dates rest on")
+    missing = unsourced(deal, facts())
+    if missing:
+        yield Sentence(f"{len(missing)} to look at:", "yellow")
+    yield from (Sentence(str(fault), indent=2) for fault in missing)

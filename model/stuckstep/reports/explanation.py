@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from stuckstep.deal import Cell, Deal, DealError, Fault, base, from_serial
+from stuckstep.deal.sources import source_of
 from stuckstep.engines import text
 from stuckstep.results import Part, Solution, solve
 
 from .amounts import HALF_CENT, money, number, percent
 from .console import Block, Heading, Sentence, Table
-from .sources import source_of
 
 NEVER = 2_900_000.0  # the date that stands for never
 ABOVE, EARLIER = "opened above", "not opened: a period of its own"
@@ -95,9 +95,7 @@ def find_period(solution: Solution, part: Part, name: str, period: str | None) -
     elif asked in periods.quarter_labels:
         quarter = periods.quarter_labels.index(asked)
         time = int((periods.quarter_index == quarter).nonzero()[0][-1])
-        note = (
-            f"the last month of {asked}; a month's own line is explained by a month, such as {periods.labels[time]}; "
-        )
+        note = f"the last month of {asked}; "
     else:
         wrong = f"there is no period '{period}'" if period else f"{name} has a value in every period, and none is named"
         names = f"{periods.labels[0]} to {periods.labels[-1]}"

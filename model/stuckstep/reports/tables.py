@@ -44,11 +44,8 @@ def payments(dataset: xr.Dataset) -> pd.DataFrame:
 
 
 def payees(dataset: xr.Dataset) -> NDArray[np.object_]:
-    """Who each claim is paid to, (scenario, claim)."""
-    payee = dataset["payee"]
-    if "scenario" in payee.dims:
-        return np.asarray(payee.transpose("scenario", "claim").values)
-    return np.broadcast_to(payee.values, (dataset.sizes["scenario"], dataset.sizes["claim"]))
+    """Who each claim is paid to, (scenario, claim): a scenario may change a payee."""
+    return np.asarray(dataset["payee"].transpose("scenario", "claim").values)
 
 
 def payment_order(dataset: xr.Dataset) -> pd.DataFrame:

@@ -231,13 +231,12 @@ def _checks(solution: Solution) -> Iterator[tuple[str, Variable]]:
 def _coordinates(solution: Solution, grid: Grid, period: str) -> dict[str, Any]:
     dimensions = ("party", "claim", "account", "facility", "support", "phase", "step", "status", "law", "alert")
     coordinates: dict[str, Any] = {name: np.array(names(solution, name), dtype=object) for name in dimensions}
-    sheets = base(solution.deal)
-    payees = np.array([claim.payee for claim in all_claims(sheets)], dtype=object)
+    payees = [[claim.payee for claim in all_claims(solution.where(name)[0].sheets)] for name in solution.scenarios]
     return coordinates | {
         period: (period, grid.end, {"long_name": f"last day of the {period}"}),
         "label": (period, np.array(grid.labels, dtype=object)),
         "scenario": np.array(solution.scenarios, dtype=object),
-        "payee": ("claim", payees, {"long_name": "who a claim is paid to, in base"}),
+        "payee": (("claim", "scenario"), np.array(payees, dtype=object).T, {"long_name": "who a claim is paid to"}),
     }
 
 

@@ -158,8 +158,8 @@ def worker(ready: Batch, width: int) -> arrays.Worker:
         work = arrays.worker(ready.job, width)
     sources = {cell: ready.model.source(cell) for cell in ready.job.layout.inputs}
 
-    def run(columns: Columns) -> dict[str, Array]:
-        return work({cell: columns[source] for cell, source in sources.items() if source is not None})
+    def run(columns: Columns, size: int) -> dict[str, Array]:
+        return work({cell: columns[source] for cell, source in sources.items() if source is not None}, size)
 
     return run
 
@@ -199,7 +199,7 @@ def stream(
         values = fit(ready.model, columns(part))
         work = workers.get()
         try:
-            return reduce(work(values), values)
+            return reduce(work(values, part.stop - part.start), values)
         finally:
             workers.put(work)
 

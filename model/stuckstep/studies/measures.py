@@ -110,12 +110,18 @@ def _of_line(model: Model, name: str, how: str, line: str) -> Measure:
     return Measure(name, f"{words} {said.says}", unit, (line,), work)
 
 
+def _series(model: Model, found: Found, line: str) -> Array:
+    """A line by period, also one that is the same in all of them, such as a sum of nothing."""
+    values = found[line]
+    return np.broadcast_to(values, (len(model.periods.labels), *values.shape)) if values.ndim == 1 else values
+
+
 def _fold(how: str, table: str, item: str) -> Callable[[Model, str], Made]:
     """A measure that folds one line of a row over the periods."""
 
-    def make(_: Model, of: str) -> Made:
+    def make(model: Model, of: str) -> Made:
         line = name_of(table, of, item)
-        return [line], lambda found, _: _OF_LINES[how](found[line])
+        return [line], lambda found, _: _OF_LINES[how](_series(model, found, line))
 
     return make
 
@@ -123,9 +129,9 @@ def _fold(how: str, table: str, item: str) -> Callable[[Model, str], Made]:
 def _dated(rule: Callable[..., Array], *items: str) -> Callable[[Model, str], Made]:
     """A measure that finds a position in the lines of a party."""
 
-    def make(_: Model, of: str) -> Made:
+    def make(model: Model, of: str) -> Made:
         lines = [name_of("parties", of, item) for item in items]
-        return lines, lambda found, _: rule(*(found[line] for line in lines))
+        return lines, lambda found, _: rule(*(_series(model, found, line) for line in lines))
 
     return make
 
@@ -160,9 +166,9 @@ def _billing(model: Model, of: str) -> Made:
     return [line, never], work
 
 
-def _unpaid_in_all(_: Model, of: str) -> Made:
+def _unpaid_in_all(model: Model, of: str) -> Made:
     line = name_of("checks", "deal", "unpaid")
-    return [line], lambda found, _: np.asarray(found[line].max(axis=0))
+    return [line], lambda found, _: np.asarray(_series(model, found, line).max(axis=0))
 
 
 def _npv(model: Model, of: str) -> Made:
@@ -171,7 +177,7 @@ def _npv(model: Model, of: str) -> Made:
     ends, start = model.periods.next_first_day - 1, float(model.periods.first_day[0])
 
     def work(found: Found, columns: Columns) -> Array:
-        return npv(found[line], ends, model.input(rate, columns), start)
+        return npv(_series(model, found, line), ends, model.input(rate, columns), start)
 
     return [line], work
 
@@ -179,28 +185,29 @@ def _npv(model: Model, of: str) -> Made:
 def _irr(model: Model, of: str) -> Made:
     line = name_of("parties", of, "net")
     ends = model.periods.next_first_day - 1
-    return [line], lambda found, _: irr(found[line], ends)[0]
+    return [line], lambda found, _: irr(_series(model, found, line), ends)[0]
 
 
-def _dscr(_: Model, of: str) -> Made:
+def _dscr(model: Model, of: str) -> Made:
     """The lowest cover of a period in which something is due; NaN where nothing ever is."""
     cfads, service = name_of("facilities", of, "cfads"), name_of("facilities", of, "debt service")
 
     def work(found: Found, _: Columns) -> Array:
-        due = found[service] > 0
-        cover = np.where(due, found[cfads] / np.where(due, found[service], 1.0), np.inf).min(axis=0)
+        services = _series(model, found, service)
+        due = services > 0
+        cover = np.where(due, _series(model, found, cfads) / np.where(due, services, 1.0), np.inf).min(axis=0)
         return np.where(np.isfinite(cover), cover, np.nan)
 
     return [cfads, service], work
 
 
-def _missed(_: Model, of: str) -> Made:
+def _missed(model: Model, of: str) -> Made:
     """The first period that leaves fee, interest or principal of a facility unpaid."""
     lines = [name_of("claims", f"{of}.{kind}", "unpaid") for kind in ("fee", "interest", "principal")]
 
     def work(found: Found, _: Columns) -> Array:
-        short = sum((found[line] for line in lines[1:]), found[lines[0]])
-        return first_paid(short)  # the first period in which there is half a cent of it
+        first, *others = (_series(model, found, line) for line in lines)
+        return first_paid(sum(others, first))  # the first period in which there is half a cent of it
 
     return lines, work
 
@@ -213,7 +220,7 @@ def _blocked(model: Model, of: str) -> Made:
     days = model.periods.first_day[:, None]
 
     def work(found: Found, _: Columns) -> Array:
-        locked = np.max([found[line] > HALF_CENT for line in locks], axis=0)
+        locked = np.max([_series(model, found, line) > HALF_CENT for line in locks], axis=0)
         return np.asarray((locked & (found[starts] <= days)).sum(axis=0), dtype=float)
 
     return [starts, *locks], work

@@ -132,7 +132,7 @@ def _bar_from_middle(change: float, reach: float) -> Markup:
     parts = [line(0.5, 0, 0.5, 26, class_="ground")]
     if is_something(np.asarray(change)):
         parts.append(bar(start, max(share, 0.002), 5, 16, class_="loss" if change < 0 else "gain"))
-    return picture(*parts, height=26, label="")
+    return picture(*parts, height=26)
 
 
 def _every_step(case: Case, beside: Beside) -> Figure:

@@ -79,7 +79,7 @@ def debt(case: Case) -> Figure | None:
         ratios = (number_cell(float(ratio), f"{ratio:,.2f}x") for ratio in dscr[place])
         table.append((name_cell(facility), Cell("balance", "balance_closing", False), *balances))
         table.append((name_cell(facility), Cell("DSCR", "dscr", False), *ratios))
-    axis = picture(time_axis(run.labels, 2), height=18, label="", class_="plot heading")
+    axis = picture(time_axis(run.labels, 2), height=18, class_="plot heading")
     named = "; ".join(
         f"{one.value:.2f}x {one.words}" + (f" ({one.source})" if one.source else "") for one in thresholds()
     )
@@ -125,7 +125,6 @@ def _balance_row(case: Case, balance: Array, commitment: float) -> Markup:
         line(0, high - 0.5, 1, high - 0.5, class_="ground"),
         draw_marks(case, high),
         height=high,
-        label="",
     )
 
 
@@ -140,7 +139,7 @@ def _scale() -> Markup:
         for one in (thresholds()[0], thresholds()[-1])
     ]
     words.append(text(1, _height(TOP) + 8, f"{TOP:.0f}x", class_="tick", text_anchor="end"))
-    return picture(*words, height=HIGH, label="")
+    return picture(*words, height=HIGH)
 
 
 def _dscr_row(case: Case, dscr: Array) -> Markup:
@@ -171,7 +170,7 @@ def _dscr_row(case: Case, dscr: Array) -> Markup:
         else:
             parts.append(element("circle", cx=x, cy=y, r=2.6, class_="dot-good"))
     parts.append(draw_marks(case, HIGH))
-    return picture(*parts, height=HIGH, label="")
+    return picture(*parts, height=HIGH)
 
 
 def _reading(case: Case, balance: Array, dscr: Array) -> Markup:

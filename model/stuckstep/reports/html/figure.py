@@ -52,19 +52,23 @@ class Figure(NamedTuple):
     note: Markup | str = ""
 
 
+LONGEST = 48  # characters of a name in a sentence
+
+
 def pretty(name: str) -> str:
     """A name as it is read: names in the sheets often have _ for a space."""
     return name.replace("_", " ").strip() or name
 
 
 def said(name: str) -> Markup:
-    """A name inside a sentence."""
-    return bdi(pretty(name))
+    """A name inside a sentence; a very long one is cut, and whole in its title."""
+    words = pretty(name)
+    return bdi(words) if len(words) <= LONGEST else element("bdi", words[: LONGEST - 1] + "\u2026", title=name)
 
 
 def capital(words: Markup) -> Markup:
     """The beginning of a sentence: a name that opens it gets a capital."""
-    at = len("<bdi>") if words.startswith("<bdi>") else 0
+    at = words.index(">") + 1 if words.startswith("<bdi") else 0
     letter = words[at : at + 1]
     return words if letter == "&" else Markup(words[:at] + letter.upper() + words[at + 1 :])
 

@@ -51,7 +51,7 @@ def sources_and_uses(case: Case) -> Figure:
     all_rows = tuple(range(len(table)))
     drawing = _mirrored(case, shown_sources, shown_uses)
     rows = [Strip("", mark_words(case)), Strip(_scale_labels(case, shown_sources, shown_uses), drawing, "", all_rows)]
-    axis = picture(time_axis(run.labels, 2), height=18, label="", class_="plot heading")
+    axis = picture(time_axis(run.labels, 2), height=18, class_="plot heading")
     legend = [
         Key(element("i", "sources"), style="none"),
         *(Key(pretty(name), fill=colour) for name, colour, amounts in shown_sources if is_something(amounts).any()),
@@ -121,7 +121,7 @@ def _scale_labels(case: Case, sources: Stack, uses: Stack) -> Markup:
             text(1, half - high + 4, words, class_="tick", text_anchor="end"),
             text(1, half + high + 4, words, class_="tick", text_anchor="end"),
         ]
-    return picture(*marks, height=TALL, label="", class_="plot")
+    return picture(*marks, height=TALL, class_="plot")
 
 
 def _axis_words(value: float) -> str:
@@ -143,7 +143,7 @@ def _mirrored(case: Case, sources: Stack, uses: Stack) -> Markup:
                 parts.append(bar((place + 0.12) / count, 0.76 / count, top, high, fill=colour, class_="block"))
                 level[place] += high
     parts += [line(0, half, 1, half, class_="ground"), draw_marks(case, TALL)]
-    return picture(*parts, height=TALL, label="")
+    return picture(*parts, height=TALL)
 
 
 def _flows_reading(case: Case, sources: Stack, uses: Stack) -> Markup:
@@ -192,7 +192,7 @@ def cash(case: Case) -> Figure:
         )
         table.append(([name_cell(account), name_cell("closing cash")], closing[place]))
         table.append(([name_cell(account), name_cell("minimum")], np.full(len(run.labels), minimum)))
-    axis = picture(time_axis(run.labels, 2), height=18, label="", class_="plot heading")
+    axis = picture(time_axis(run.labels, 2), height=18, class_="plot heading")
     return Figure(
         key="cash",
         title="Cash by account",
@@ -240,7 +240,7 @@ def _cash_row(case: Case, closing: Array, minimum: float) -> Markup:
             for at in np.flatnonzero(closing < minimum - 0.005)
         ]
     parts.append(draw_marks(case, high))
-    return picture(*parts, height=high, label="")
+    return picture(*parts, height=high)
 
 
 def _cash_reading(case: Case, closing: Array, short: Sequence[tuple[str, int]]) -> Markup:
@@ -269,7 +269,6 @@ def idle(case: Case, beside: Beside) -> Figure:
             for tick in ticks
         ),
         height=high,
-        label="",
     )
     curve = stretched(
         element("path", d=area_path(np.zeros(len(here)), here / reach, 0, high), class_="idle-area"),
@@ -280,7 +279,7 @@ def idle(case: Case, beside: Beside) -> Figure:
     hairs = [line(0, high * (1 - tick / reach), 1, high * (1 - tick / reach), class_="hair") for tick in ticks]
     rows = [
         Strip("", mark_words(case)),
-        Strip(left, picture(*hairs, curve, draw_marks(case, high), height=high, label=""), "", (0, 1)),
+        Strip(left, picture(*hairs, curve, draw_marks(case, high), height=high), "", (0, 1)),
     ]
     return Figure(
         key="idle",
@@ -290,7 +289,7 @@ def idle(case: Case, beside: Beside) -> Figure:
         picture=strips(
             "Money on idle capacity by quarter; the same numbers stand in the table",
             rows,
-            picture(time_axis(run.labels, 2), height=18, label="", class_="plot heading"),
+            picture(time_axis(run.labels, 2), height=18, class_="plot heading"),
             first=1,
             count=len(run.labels),
         ),

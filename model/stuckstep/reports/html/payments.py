@@ -67,7 +67,7 @@ def mark_words(case: Case) -> Markup:
             )
         )
         drawn.append(line(share, 2, share, 16, class_=f"mark {class_}"))
-    return picture(*drawn, height=16, label="", class_="plot heading")
+    return picture(*drawn, height=16, class_="plot heading")
 
 
 def timeline(case: Case) -> Figure:
@@ -83,7 +83,7 @@ def timeline(case: Case) -> Figure:
         total = money(float(paid[place].sum()), run.scale)
         right = join((element("b", total), element("small", f"of {money(float(due[place].sum()), run.scale)}")))
         rows.append(Strip(name_label(party), _bars(case, *amounts.values()), right, at))
-    axis = picture(time_axis(run.labels, 2), height=18, label="", class_="plot heading")
+    axis = picture(time_axis(run.labels, 2), height=18, class_="plot heading")
     return Figure(
         key="timeline",
         title="Who is paid, when",
@@ -126,7 +126,7 @@ def _bars(case: Case, due: Array, paid: Array, unpaid: Array) -> Markup:
             parts.append(bar(left, width, ROW - 1 - high - owed, owed, class_="unpaid"))
         if some(due[place]):
             parts.append(bar(left, width, ROW - 1 - due[place] * tall, due[place] * tall, class_="due"))
-    return picture(*parts, height=ROW, label="")
+    return picture(*parts, height=ROW)
 
 
 def _timeline_reading(case: Case) -> Markup:
@@ -173,8 +173,8 @@ def unpaid_map(case: Case) -> Figure:
         ]
         peak = float(unpaid[place].max())
         right = element("b", money(peak, run.scale))
-        rows.append(Strip(name_label(party), picture(*cells, height=22, label="", class_="plot heat"), right, (place,)))
-    axis = picture(time_axis(run.labels, 2), height=18, label="", class_="plot heading")
+        rows.append(Strip(name_label(party), picture(*cells, height=22, class_="plot heat"), right, (place,)))
+    axis = picture(time_axis(run.labels, 2), height=18, class_="plot heading")
     rows_of_table = [([name_cell(party)], unpaid[place]) for place, party in enumerate(run.names["party"])]
     legend = [Key(f"up to {money(largest * share, run.scale)}", fill=heat_colour(share)) for share in (0.1, 0.4, 1.0)]
     return Figure(
@@ -231,21 +231,21 @@ def _unpaid_reading(case: Case, unpaid: Array) -> Markup:
     parties = [place for place in range(len(unpaid)) if is_something(unpaid[place]).any()]
     worst = int(unpaid.max(axis=1).argmax())
     when = int(unpaid[worst].argmax())
-    words = Markup("{} {}. The largest claim is {}'s: {} at the end of {}.").format(
+    words = Markup("{} {}. Most is owed to {}: {} at the end of {}.").format(
         plural(len(parties), "party").replace("partys", "parties"),
         "has to wait" if len(parties) == 1 else "have to wait",
         said(run.names["party"][worst]),
         sum_in(run, float(unpaid[worst, when])),
         run.labels[when],
     )
-    words += Markup(" Together they are owed most, {}, at the end of {}").format(
-        sum_in(run, float(total[peak])), run.labels[peak]
-    )
+    if len(parties) > 1:
+        told = Markup(" All together are owed most, {}, at the end of {}.")
+        words += told.format(sum_in(run, float(total[peak])), run.labels[peak])
     end = float(total[-1])
     if end >= 0.005:
-        return words + Markup(", and {} is still unpaid when the run ends.").format(sum_in(run, end))
+        return words + Markup(" When the run ends {} is still unpaid.").format(sum_in(run, end))
     last = int(np.flatnonzero(is_something(total))[-1])
-    return words + Markup("; all of it is paid by the end of {}.").format(run.labels[last + 1])
+    return words + Markup(" All of it is paid by the end of {}.").format(run.labels[last + 1])
 
 
 def party_table(case: Case) -> Table:

@@ -119,7 +119,7 @@ def _chart(case: Case, beside: Beside, place: int) -> Markup:
         label = name_label(step, "" if owner == step else pretty(owner))
         left = join((element("span", "stuck", class_="flag"), label)) if step == stuck else label
         rows.append(Strip(left, element("div", drawing, data_tip=tip), right))
-    axis = picture(_month_axis(frame), height=18, label="", class_="plot heading")
+    axis = picture(_month_axis(frame), height=18, class_="plot heading")
     return strips(
         f"Steps of {case.run.names['phase'][place]}: plan and actual; the dates stand in the table",
         rows,
@@ -149,7 +149,7 @@ def _step_bars(
     if spare > 0:
         until = min(frame.share(actual[1] + spare), 1.0)
         parts += [line(end, 18.5, until, 18.5, class_="float"), line(until, 15, until, 22, class_="float")]
-    return picture(*parts, height=ROW, label="")
+    return picture(*parts, height=ROW)
 
 
 def _delay(case: Case, step: str, phase: str) -> float:
@@ -189,7 +189,7 @@ def _billing(case: Case, place: int, frame: Frame, height: float) -> Markup:
                 ),
                 line(share, 2, share, height, class_=f"mark {class_}"),
             ]
-    return picture(*drawn, height=28, label="", class_="plot heading through")
+    return picture(*drawn, height=28, class_="plot heading through")
 
 
 def _month_axis(frame: Frame) -> Markup:
@@ -266,13 +266,13 @@ def ladder(case: Case) -> Figure | None:
     rows, table = [], []
     for place, status in enumerate(run.names["status"]):
         area = element("path", d=area_path(np.zeros(len(mw[place])), mw[place] / reach, 2, 24), class_=f"mw-{place}")
-        drawing = picture(stretched(area, height=27), line(0, 26, 1, 26, class_="ground"), height=27, label="")
+        drawing = picture(stretched(area, height=27), line(0, 26, 1, 26, class_="ground"), height=27)
         right = element("b", _mw_words(float(mw[place].max())))
         rows.append(Strip(name_label(status), drawing, right, (place,)))
         table.append(
             (name_cell(status), *(number_cell(float(amount), _mw_words(float(amount))) for amount in mw[place]))
         )
-    axis = picture(time_axis(run.labels, 2), height=18, label="", class_="plot heading")
+    axis = picture(time_axis(run.labels, 2), height=18, class_="plot heading")
     return Figure(
         key="mw",
         title="The MW ladder",

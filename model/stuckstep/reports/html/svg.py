@@ -65,9 +65,10 @@ def percent(share: float) -> str:
     return f"{100 * share:.3f}".rstrip("0").rstrip(".") + "%"
 
 
-def picture(*inside: Markup | str, height: float, label: str, class_: str = "plot") -> Markup:
-    """A picture as wide as its place, with what a screen reader says of it."""
-    return element("svg", *inside, class_=class_, width="100%", height=height, role="img", aria_label=label)
+def picture(*inside: Markup | str, height: float, label: str = "", class_: str = "plot") -> Markup:
+    """A picture as wide as its place, and what a screen reader says of it: nothing of a part of a larger one."""
+    named: dict[str, str] = {"role": "img", "aria_label": label} if label else {"aria_hidden": "true"}
+    return element("svg", *inside, class_=class_, width="100%", height=height, **named)
 
 
 def stretched(*inside: Markup | str, height: float, y: float = 0.0) -> Markup:

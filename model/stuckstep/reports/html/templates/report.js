@@ -86,13 +86,14 @@ document.addEventListener("scroll", () => { if (!tip.hidden && !document.activeE
 
 // Copy: tab-separated, numbers in full, so that a spreadsheet takes them as numbers.
 const copyText = async words => {
-  try { await navigator.clipboard.writeText(words); return true; } catch { /* not allowed from a file: the older way */ }
-  const area = document.createElement("textarea");
+  const area = document.createElement("textarea"), before = document.activeElement;
   area.value = words; area.style.position = "fixed"; area.style.opacity = "0";
   document.body.append(area); area.select();
   const done = document.execCommand("copy");
   area.remove();
-  return done;
+  before?.focus({preventScroll: true});
+  if (done) return true;
+  try { await navigator.clipboard.writeText(words); return true; } catch { return false; }
 };
 const plain = cell => {
   const words = cell.dataset.v ?? cell.textContent.trim();

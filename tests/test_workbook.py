@@ -1,0 +1,150 @@
+"""The workbook agrees with the engine: every scenario of every shipped deal, random deals, changed inputs."""
+
+import csv
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from strategies import Tables, deals, write_tables
+from system import require
+from workbooks import (
+    SELECTOR,
+    disagreements,
+    edited,
+    exported,
+    in_formualizer,
+    in_ironcalc,
+    in_office,
+    input_cell,
+    structures,
+)
+
+from stuckstep.deal import DealError, read
+from stuckstep.results import solve
+
+ASSUMPTIONS = Path(__file__).parents[1] / "assumptions"
+SHIPPED = sorted(folder.name for folder in ASSUMPTIONS.iterdir() if (folder / "deal.csv").exists())
+CHANGES = {
+    ("steps", "hall", "delay"): "45",
+    ("contracts", "anchor", "price"): "10500000",
+    ("facilities", "ddtl", "margin"): "0.055",
+}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_scenario_is_the_engine_s_bit_for_bit(name: str, tmp_path: Path) -> None:
+    deal = read(ASSUMPTIONS / name)
+    seen: list[str] = []
+    for first in structures(deal):
+        book = exported(deal, tmp_path / f"{first}.xlsx", first)
+        engines = in_formualizer(book.content), in_ironcalc(book.path)
+        for scenario in book.model.scenarios:
+            for read_cell, select in engines:
+                select(scenario)
+                assert disagreements(read_cell, book.model, scenario) == []
+            seen.append(scenario)
+    assert sorted(seen) == sorted(solve(deal).scenarios)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_libreoffice_agrees_on_every_scenario(name: str, tmp_path: Path) -> None:
+    soffice = require("soffice", "LibreOffice recalculates the workbook as a third engine")
+    deal = read(ASSUMPTIONS / name)
+    for first in structures(deal):
+        book = exported(deal, tmp_path / f"{first}.xlsx", first)
+        files = []
+        for number, scenario in enumerate(book.model.scenarios):
+            files.append(tmp_path / f"{first}_{number}.xlsx")
+            files[-1].write_bytes(edited(book.content, {SELECTOR: scenario}, stripped=True))
+        for scenario, read_cell in zip(book.model.scenarios, in_office(soffice, files, tmp_path), strict=True):
+            assert disagreements(read_cell, book.model, scenario, relative=1e-12, absolute=1e-6) == []
+
+
+@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(tables=deals())
+def test_random_deals_are_the_engine_s_bit_for_bit(tables: Tables, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("deal")
+    deal = read(write_tables(tables, folder / "deal"))
+    for first in structures(deal):
+        book = exported(deal, folder / "deal.xlsx", first)
+        read_cell, select = in_ironcalc(book.path)
+        for scenario in book.model.scenarios:
+            select(scenario)
+            assert disagreements(read_cell, book.model, scenario) == []
+        assert read(book.path).digest == deal.digest
+
+
+def changed_deal(folder: Path, changes: dict[tuple[str, str, str], str]) -> Path:
+    """The superpod deal with other cells in its CSV files."""
+    shutil.copytree(ASSUMPTIONS / "superpod", folder)
+    for (table, row, column), value in changes.items():
+        path = folder / f"{table}.csv"
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        for one in rows:
+            if next(iter(one.values())) == row:
+                one[column] = value
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+    return folder
+
+
+@pytest.mark.parametrize("scenario", ["base", "chips_late_2q"])
+def test_a_changed_input_moves_the_workbook_as_it_moves_the_engine(scenario: str, tmp_path: Path) -> None:
+    original = exported(read(ASSUMPTIONS / "superpod"), tmp_path / "superpod.xlsx")
+    places = {input_cell(original.model.deal, *cell): float(value) for cell, value in CHANGES.items()}
+    path = tmp_path / "edited.xlsx"
+    path.write_bytes(edited(original.content, {**places, SELECTOR: scenario}, stripped=True))
+    changed = read(changed_deal(tmp_path / "changed", CHANGES))
+    expected = exported(changed, tmp_path / "expected.xlsx", scenario)
+    before = original.model.values("parties.chipmaker.paid")[:, original.model.scenarios.index(scenario)]
+    after = expected.model.values("parties.chipmaker.paid")[:, expected.model.position]
+    assert not np.array_equal(before, after)  # the change is one that can be seen
+    for read_cell, _ in (in_formualizer(path.read_bytes()), in_ironcalc(path)):
+        assert disagreements(read_cell, expected.model, scenario) == []
+        assert read_cell("cover", 8, 3) == "CHANGED"
+        assert read_cell("cover", 9, 3) == "OK"
+    assert read(path).digest == changed.digest
+
+
+def test_a_changed_rank_asks_for_a_run_and_the_run_follows(tmp_path: Path) -> None:
+    original = exported(read(ASSUMPTIONS / "superpod"), tmp_path / "superpod.xlsx")
+    cell = ("claims", "chips", "paid_from")
+    places = "construction:35;operating:60"
+    path = tmp_path / "edited.xlsx"
+    path.write_bytes(edited(original.content, {input_cell(original.model.deal, *cell): places}))
+    read_cell, _ = in_formualizer(path.read_bytes())
+    assert read_cell("cover", 9, 3) == "CHANGED"
+    changed = read(changed_deal(tmp_path / "changed", {cell: places}))
+    assert read(path).digest == changed.digest
+    expected = exported(changed, tmp_path / "expected.xlsx")
+    again = exported(read(path), tmp_path / "again.xlsx")
+    read_cell, _ = in_ironcalc(again.path)
+    assert disagreements(read_cell, expected.model, "base") == []
+
+
+def test_formulas_in_input_cells_count_with_their_stored_value(tmp_path: Path) -> None:
+    deal = read(ASSUMPTIONS / "superpod")
+    book = exported(deal, tmp_path / "superpod.xlsx")
+    place = input_cell(deal, "claims", "rent", "rate")
+    path = tmp_path / "edited.xlsx"
+    path.write_bytes(edited(book.content, {place: "<f>12*150</f><v>1800</v>"}))
+    rent = next(row for row in read(path).tables["claims"] if row.cells["claim"] == "rent")
+    assert rent.cells["rate"] == 1800.0
+    path.write_bytes(edited(book.content, {place: "<f>12*150</f>"}))
+    with pytest.raises(DealError, match=r"claims, row \d+, column rate: .* formula"):
+        read(path)
+
+
+def test_the_auditor_finds_nothing_high(tmp_path: Path) -> None:
+    book = exported(read(ASSUMPTIONS / "superpod"), tmp_path / "superpod.xlsx")
+    auditor = Path(sys.executable).with_name("spreadsheet-auditor")
+    command = [str(auditor), "--fail-on", "High", "--recalc-timeout", "1", "--out", str(tmp_path / "audit.md"), str(book.path)]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, cwd=tmp_path)
+    assert found.returncode == 0, found.stdout + found.stderr

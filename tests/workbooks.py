@@ -1,0 +1,215 @@
+"""What the tests of the workbook share: exporting, editing a cell in the file, and recalculating in three engines."""
+
+import io
+import re
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from xml.sax.saxutils import escape
+
+import formualizer
+import ironcalc
+import numpy as np
+from openpyxl.utils import get_column_letter
+from openpyxl.utils.cell import coordinate_from_string
+
+from stuckstep.deal import Deal
+from stuckstep.engines import excel
+from stuckstep.reports.workbook import export
+from stuckstep.reports.workbook.model import Model, model_of
+from stuckstep.results import label, solve
+
+Read = Callable[[str, int, int], object]
+SELECTOR = ("cover", "C5")
+_FORMULA = re.compile(r'(<c r="[A-Z]+[0-9]+"[^>]*?)(?: t="str")?(>)(<f>[^<]*</f>)<v>[^<]*</v>')
+
+
+class Exported(NamedTuple):
+    """A workbook and the model it was written from."""
+
+    path: Path
+    model: Model
+
+    @property
+    def content(self) -> bytes:
+        return self.path.read_bytes()
+
+
+def exported(deal: Deal, path: Path, selected: str = "base") -> Exported:
+    """Exports a deal and gives the workbook beside what it must agree with."""
+    solution = solve(deal)
+    dataset = label(solution)
+    export(deal, path, selected, solution=solution, dataset=dataset)
+    return Exported(path, model_of(solution, dataset, selected))
+
+
+def structures(deal: Deal) -> list[str]:
+    """One scenario of each structure: what has to be exported to have all scenarios."""
+    return [part.sheets.scenarios[0] for part in solve(deal).parts]
+
+
+# Editing ---------------------------------------------------------------------------------------------------------------
+
+
+def sheet_parts(content: bytes) -> dict[str, str]:
+    """The part of the file that holds each sheet, by the sheet's name."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        book = archive.read("xl/workbook.xml").decode()
+        relations = archive.read("xl/_rels/workbook.xml.rels").decode()
+    targets = {}
+    for relation in re.findall(r"<Relationship [^>]*>", relations):
+        identity, target = (re.search(rf' {name}="([^"]*)"', relation)[1] for name in ("Id", "Target"))
+        targets[identity] = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+    sheets = re.findall(r"<sheet [^>]*>", book)
+    return {re.search(r' name="([^"]*)"', one)[1]: targets[re.search(r'r?:?id="(rId[^"]*)"', one)[1]] for one in sheets}
+
+
+def edited(content: bytes, changes: Mapping[tuple[str, str], float | str], *, stripped: bool = False) -> bytes:
+    """The file with other cells (a str that begins with <f> is a formula with its value), with `stripped` values removed."""
+    parts = sheet_parts(content)
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as out:
+        for name in archive.namelist():
+            data = archive.read(name)
+            here = {cell: value for (sheet, cell), value in changes.items() if parts[sheet] == name}
+            if name in parts.values() and (here or stripped):
+                text = data.decode()
+                text = _FORMULA.sub(r"\1\2\3", text) if stripped else text
+                for cell, value in here.items():
+                    text = _with_cell(text, cell, value)
+                data = text.encode()
+            out.writestr(name, data)
+    return stream.getvalue()
+
+
+def _with_cell(text: str, cell: str, value: float | str) -> str:
+    if isinstance(value, str) and value.startswith("<f>"):
+        body = f">{value}</c>"
+    elif isinstance(value, str):
+        body = f' t="inlineStr"><is><t>{escape(value)}</t></is></c>'
+    else:
+        body = f"><v>{value!r}</v></c>"
+    pattern = rf'<c r="{cell}"( s="[0-9]+")?[^>]*?(/>|>.*?</c>)'
+    text, count = re.subn(pattern, lambda found: f'<c r="{cell}"{found[1] or ""}{body}', text, count=1)
+    assert count == 1, f"no cell {cell}"
+    return text
+
+
+def input_cell(deal: Deal, table: str, row: str, column: str) -> tuple[str, str]:
+    """Where an input stands in the workbook."""
+    headings = excel.headings(table)
+    key = headings[0]
+    place = next(number for number, one in enumerate(deal.tables[table], start=2) if one.cells[key] == row)
+    return table, f"{get_column_letter(headings.index(column) + 1)}{place}"
+
+
+# Recalculating ---------------------------------------------------------------------------------------------------------
+
+
+def in_formualizer(content: bytes) -> tuple[Read, Callable[[str], None]]:
+    """Reads a cell, and selects a scenario and recalculates."""
+    book = formualizer.load_workbook_bytes(content)
+    book.set_temporal_egress("serial")
+    book.evaluate_all()
+    sizes = {sheet: _size(content, part) for sheet, part in sheet_parts(content).items()}
+    sheets: dict[str, list[list[object]]] = {}
+
+    def read(sheet: str, row: int, column: int) -> object:
+        if sheet not in sheets:
+            whole = formualizer.RangeAddress(sheet, 1, 1, *sizes[sheet])
+            sheets[sheet] = book.sheet(sheet).get_values(whole)
+        return sheets[sheet][row - 1][column - 1]
+
+    def select(scenario: str) -> None:
+        book.set_value("cover", 5, 3, scenario)
+        book.evaluate_all()
+        sheets.clear()
+
+    return read, select
+
+
+def _size(content: bytes, part: str) -> tuple[int, int]:
+    """The last row and column that a sheet says it has."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        found = re.search(rb'<dimension ref="[^"]*?:?([A-Z]+)([0-9]+)"', archive.read(part))
+    return int(found[2]), _number(found[1].decode())
+
+
+def in_ironcalc(path: Path) -> tuple[Read, Callable[[str], None]]:
+    """Reads a cell, and selects a scenario and recalculates; what the file stores is not trusted."""
+    model = ironcalc.load_from_xlsx(str(path), "en", "UTC", "en")
+    model.evaluate()
+    numbers = {sheet["name"]: number for number, sheet in enumerate(model.get_worksheets_properties())}
+
+    def read(sheet: str, row: int, column: int) -> object:
+        return model.get_cell_value(numbers[sheet], row, column)
+
+    def select(scenario: str) -> None:
+        model.set_user_input(numbers["cover"], 5, 3, scenario)
+        model.evaluate()
+
+    return read, select
+
+
+def in_office(soffice: str, files: Sequence[Path], folder: Path) -> list[Read]:
+    """Each file as LibreOffice recalculates it; the files hold no values, so that it must."""
+    out = folder / "office"
+    profile = f"-env:UserInstallation={(folder / 'profile').as_uri()}"
+    command = [soffice, profile, "--headless", "--convert-to", "xlsx", "--outdir", str(out), *map(str, files)]
+    subprocess.run(command, check=True, capture_output=True, timeout=900)
+    shutil.rmtree(folder / "profile", ignore_errors=True)
+    return [stored(out / file.name) for file in files]
+
+
+def stored(path: Path) -> Read:
+    """The numbers that a file stores, by sheet, row and column; None where there is none."""
+    content = path.read_bytes()
+    cells: dict[tuple[str, int, int], float] = {}
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for sheet, part in sheet_parts(content).items():
+            for cell, kind, value in _CELL.findall(archive.read(part).decode()):
+                if kind not in ("s", "str", "inlineStr", "e"):
+                    letters, row = coordinate_from_string(cell)
+                    cells[sheet, row, _number(letters)] = float(value)
+    return lambda sheet, row, column: cells.get((sheet, row, column))
+
+
+_CELL = re.compile(r'<c r="([A-Z]+[0-9]+)"(?:[^>]*? t="([a-zA-Z]+)")?[^>]*?>(?:<f[^>]*>[^<]*</f>|<f[^>]*/>)?<v>([^<]*)</v>')
+
+
+def _number(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = number * 26 + ord(letter) - 64
+    return number
+
+
+# Comparing -------------------------------------------------------------------------------------------------------------
+
+
+def disagreements(read: Read, model: Model, scenario: str, relative: float = 0.0, absolute: float = 0.0) -> list[str]:
+    """Where a recalculated workbook differs from the arrays, line by line and period by period."""
+    position = model.scenarios.index(scenario)
+    wrong, compared = [], 0
+    for name, line in model.lines.items():
+        values = np.atleast_1d(model.values(name)[..., position])
+        sheet, row = model.layout.lines[name]
+        first = excel.CONSTANT if line.kind == "static" else excel.FIRST_PERIOD
+        for column, value in enumerate(values.tolist(), start=first):
+            got = read(sheet, row, column)
+            compared += 1
+            if got == value:
+                continue
+            near = isinstance(got, float) and abs(got - value) <= max(absolute, relative * max(abs(got), abs(value)))
+            if not near:
+                wrong.append(f"{scenario} {name} {sheet}!{get_column_letter(column)}{row}: {got!r}, engine {value!r}")
+    assert compared > len(model.lines)
+    return wrong
+
+
+def errors(read: Read, sheets: Iterable[tuple[str, int, int]]) -> list[str]:
+    """Cells that hold an error value."""
+    return [f"{place}" for place in sheets if isinstance(read(*place), dict) or str(read(*place)).startswith("#")]
