@@ -1,6 +1,7 @@
 """The command: what it prints and writes, its exit codes, and how it tells what is wrong."""
 
 import json
+import re
 import os
 import shutil
 import subprocess
@@ -246,7 +247,9 @@ def test_check_says_what_was_read_and_counts_sources(home: Path) -> None:
     lines = [line.split() for line in result.stdout.splitlines()]
     assert ["claims", "claims.csv", "10"] in [line[:3] for line in lines]
     facility = next(line for line in lines if line[:1] == ["facilities"] and "facilities.csv" not in line)
-    assert facility[1:4] == ["1", "1", "1"]
+    kinds = next(line for line in result.stdout.splitlines() if line.startswith("table") and "assumption" in line)
+    counts = dict(zip(re.split(r"\s{2,}", kinds)[1:], facility[1:], strict=True))
+    assert (counts["reported"], counts["assumption"], counts["other text"]) == ("1", "1", "1")
     assert "5 scenarios, base among them, all of one structure." in result.stdout
 
 

@@ -191,8 +191,6 @@ def test_a_source_is_that_of_its_column() -> None:
     assert source_of(said, "share") == "assumption"
     assert source_of(said, "net_days") == ""
     assert source_of("the term sheet", "rate") == "the term sheet"
-    kinds = [kind_of(text) for text in ("BOM-01+SU-02", "CWQ-2026Q2-rev", "assumption", "a talk", "")]
-    assert kinds == ["fact", "fact", "assumption", "text", "none"]
 
 
 def test_explaining_reads_a_workbook_by_its_sheets(tmp_path: Path, deal: ss.Deal) -> None:

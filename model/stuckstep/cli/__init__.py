@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
-from . import check, convert, explain, export, library, run
+from . import check, convert, explain, export, library, report, run
 
-ORDER = ("run", "check", "new", "convert", "explain", "export", "compare", "facts")
+ORDER = ("run", "check", "new", "convert", "explain", "export", "report", "app", "compare", "facts")
 
 
 class Commands(click.Group):
@@ -91,6 +91,6 @@ def main() -> None:
 
 for command in (
     *(run.run, check.check, convert.new, convert.convert, explain.explain, export.export),
-    *(library.compare, library.facts),
+    *(report.report, report.app, library.compare, library.facts),
 ):
     main.add_command(command)

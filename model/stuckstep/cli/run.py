@@ -26,13 +26,20 @@ if TYPE_CHECKING:
 @click.option("--monthly", is_flag=True, help="Results by month, for a deal whose grid is month.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option("--no-workbook", is_flag=True, help="Leave out the Excel workbook.")
+@click.option("--no-report", is_flag=True, help="Leave out the HTML report.")
 def run(
-    deal: str, out: Path | None, scenarios: tuple[str, ...], monthly: bool, as_json: bool, no_workbook: bool
+    deal: str,
+    out: Path | None,
+    scenarios: tuple[str, ...],
+    monthly: bool,
+    as_json: bool,
+    no_workbook: bool,
+    no_report: bool,
 ) -> None:
     """Work a deal out: print and write who is paid, when and how much.
 
-    Writes results.nc, payments.csv, run.json and <deal>.xlsx, all or none. The exit code is 1 when a law of the model
-    is broken in any scenario.
+    Writes results.nc, payments.csv, run.json, <deal>.xlsx and report.html, all or none. The exit code is 1 when a law
+    of the model is broken in any scenario.
     """
     from stuckstep.reports.runs import Timings, write_run
     from stuckstep.reports.summary import summarise
@@ -51,6 +58,8 @@ def run(
         advance("writing")
         folder = out if out is not None else Path("outputs") / read.name
         more = {} if no_workbook else {f"{read.name}.xlsx": _workbook(read, solution, dataset, chosen, monthly)}
+        if not no_report:
+            more["report.html"] = _report(read, solution, dataset, chosen, monthly)
         written = write_run(read, kept, folder, timings, more)
     _print(document, folder, written, as_json)
     if not all(scenario["is_sound"] for scenario in document["scenarios"]):
@@ -81,6 +90,17 @@ def _workbook(
     if chosen is None and not monthly:
         return lambda path: export(deal, path, solution=solution, dataset=dataset)
     return lambda path: export(deal, path)
+
+
+def _report(
+    deal: Deal, solution: Solution, dataset: xr.Dataset, chosen: list[str] | None, monthly: bool
+) -> Callable[[Path], Any]:
+    """What writes the report, which is by quarter and opens on the first scenario asked for."""
+    from stuckstep.reports.html import write_report
+    from stuckstep.results import label
+
+    by_quarter = label(solution) if monthly else dataset
+    return lambda path: write_report(deal, by_quarter, path, chosen[0] if chosen else "base")
 
 
 def _print(document: dict[str, Any], folder: Path, written: list[Path], as_json: bool) -> None:

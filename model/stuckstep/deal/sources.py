@@ -14,7 +14,7 @@ from stuckstep.deal.records import Deal, Fault, Row, Value
 
 RESTS_ON = (*KINDS, "worked out", "assumption", "other text", "no source")
 _FACT = re.compile(r"[A-Z][A-Z0-9]*(?:-[A-Za-z0-9]+)+")
-_NAMED = re.compile(r"[a-z_]+=")
+_NAMED = re.compile(r"[a-z_]+\s*=")
 
 
 class Citation(NamedTuple):
@@ -51,8 +51,8 @@ def source_of(text: str, column: str) -> str:
     """What a source text says of one column: its own part of `column=source; ...`, else the whole text."""
     if not _NAMED.match(text.strip()):
         return text.strip()
-    named = dict(part.strip().partition("=")[::2] for part in text.split(";") if part.strip())
-    return named.get(column, "").strip()
+    parts = (part.partition("=") for part in text.split(";"))
+    return next((said.strip() for name, _, said in parts if name.strip() == column), "")
 
 
 def rests_on(citation: Citation, known: Mapping[str, Fact]) -> str:

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 # (scenario,) or (period, scenario).
 # What comes out lies in buffers that the next chunk uses again.
 Worker = Callable[[Mapping[Cell, Array], int], dict[str, Array]]
-CHUNK = 4000  # scenarios worked at a time: the more, the less it costs to call numpy; the fewer, the nearer the cache
+CHUNK = 4096  # scenarios worked at a time: the more, the less it costs to call numpy; the fewer, the nearer the cache
 
 
 class Clock(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from stuckstep.deal import Deal, base
+from stuckstep.deal import Deal
 from stuckstep.rules import all_claims
 from stuckstep.rules.checks import ALERTS, LAWS
 
@@ -55,7 +55,7 @@ def label(solution: Solution, *, monthly: bool = False) -> xr.Dataset:
         name: (tuple(period if one == "quarter" else one for one in dims), values, _dressed(attributes, period))
         for name, (dims, values, attributes) in variables.items()
     }
-    return xr.Dataset(named, _coordinates(solution, grid, period), _attributes(solution.deal))
+    return xr.Dataset(named, _coordinates(solution, grid, period), _attributes(solution))
 
 
 def _dressed(attributes: dict[str, str], period: str) -> dict[str, str]:
@@ -65,7 +65,7 @@ def _dressed(attributes: dict[str, str], period: str) -> dict[str, str]:
 
 def names(solution: Solution, dimension: str) -> tuple[str, ...]:
     """The labels of a dimension, in table order."""
-    sheets = base(solution.deal)
+    sheets = solution.plan
     if dimension == "claim":
         return tuple(claim.name for claim in all_claims(sheets))
     tables = {"party": "parties", "facility": "facilities"}
@@ -82,7 +82,7 @@ def _shape(solution: Solution) -> tuple[int, int]:
 
 
 def _unit(solution: Solution, unit: str) -> str:
-    return str(base(solution.deal).cell("deal", "currency", "value")) if unit == "money" else unit
+    return str(solution.plan.cell("deal", "currency", "value")) if unit == "money" else unit
 
 
 def _tabled(solution: Solution, grid: Grid) -> Iterator[tuple[str, Variable]]:
@@ -127,7 +127,7 @@ def _by_phase(solution: Solution, grid: Grid) -> Iterator[tuple[str, Variable]]:
     for item, (long_name, formula) in says.items():
         values = np.zeros((len(names(solution, "phase")), *_shape(solution)))
         for position, phase in enumerate(names(solution, "phase")):
-            for contract in base(solution.deal).keys("contracts"):
+            for contract in solution.plan.keys("contracts"):
                 values[position] += solution.line(f"contracts.{contract}.{item}@{phase}")
         attributes = {"long_name": long_name, "formula": formula, "cell_methods": "quarter: sum"}
         attributes["units"] = _unit(solution, "money")
@@ -240,11 +240,11 @@ def _coordinates(solution: Solution, grid: Grid, period: str) -> dict[str, Any]:
     }
 
 
-def _attributes(deal: Deal) -> dict[str, str]:
-    sheets = base(deal)
+def _attributes(solution: Solution) -> dict[str, str]:
+    sheets = solution.plan
     return {
         "title": str(sheets.cell("deal", "title", "value")),
         "currency": str(sheets.cell("deal", "currency", "value")),
         "stuckstep_version": version("stuckstep"),
-        "assumptions_sha256": deal.digest,
+        "assumptions_sha256": solution.deal.digest,
     }

@@ -5,15 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from stuckstep.deal import base
-
 from .grid import Variable, dates
 from .solve import Array, Solution
 
 
 def schedule_variables(solution: Solution) -> Iterator[tuple[str, Variable]]:
     """finish, relief and float by (phase, step, scenario); billing and what makes it late by (phase, scenario)."""
-    sheets = base(solution.deal)
+    sheets = solution.plan
     phases, steps = sheets.keys("phases"), sheets.keys("steps")
 
     def by_step(item: str) -> Array:

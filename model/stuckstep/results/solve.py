@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,11 @@ class Solution:
     periods: Periods
     scenarios: tuple[str, ...]
     parts: tuple[Part, ...]
+
+    @cached_property
+    def plan(self) -> Sheets:
+        """The base sheets."""
+        return base(self.deal)
 
     def line(self, name: str) -> Array:
         """A line's values, (period, scenario): zero where a scenario's structure has no such line."""

@@ -16,7 +16,7 @@ def check_schedule(deal: Deal) -> None:
 
 def check_due_dates(solution: Solution) -> None:
     """DealError where a once claim falls due before the first period: one fault for each claim."""
-    faults = [fault for claim in base(solution.deal).keys("claims") for fault in _early(solution, claim)]
+    faults = [fault for claim in solution.plan.keys("claims") for fault in _early(solution, claim)]
     if faults:
         raise DealError(faults)
 

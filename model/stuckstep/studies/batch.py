@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from queue import SimpleQueue
 from typing import TypeVar
 
@@ -177,29 +178,36 @@ def fit(found: Model, columns: Columns) -> dict[Cell, Array]:
     return fits
 
 
+def chunks(count: int, width: int) -> list[slice]:
+    """So many runs in even slices of up to `width`."""
+    parts = -(-count // width)
+    edges = [count * part // parts for part in range(parts + 1)] if parts else [0]
+    return [slice(start, stop) for start, stop in pairwise(edges)]
+
+
 def stream(
     ready: Batch,
-    count: int,
+    parts: Sequence[slice],
     columns: Callable[[slice], Columns],
-    reduce: Callable[[Mapping[str, Array], Columns], T],
+    reduce: Callable[[Mapping[str, Array], Columns, slice], T],
     *,
     threads: int = 1,
 ) -> Iterator[T]:
-    """What `reduce` makes of each chunk of `count` runs, in their order, whatever the threads.
+    """What `reduce` makes of each chunk, a slice of runs, in their order, whatever the threads.
 
     `columns` gives the values of a slice of runs. `reduce` gets the kept lines, (scenario,) or (period, scenario), in
     buffers the next chunk uses again, and the columns as the cells want them; it runs in the thread that worked them.
     """
-    parts = [slice(start, min(start + ready.width, count)) for start in range(0, count, ready.width)]
+    width = max((part.stop - part.start for part in parts), default=1)
     workers: SimpleQueue[arrays.Worker] = SimpleQueue()
     for _ in range(max(1, min(threads, len(parts)))):
-        workers.put(worker(ready, min(ready.width, count)))
+        workers.put(worker(ready, width))
 
     def run(part: slice) -> T:
         values = fit(ready.model, columns(part))
         work = workers.get()
         try:
-            return reduce(work(values, part.stop - part.start), values)
+            return reduce(work(values, part.stop - part.start), values, part)
         finally:
             workers.put(work)
 

@@ -1,7 +1,7 @@
 """Distributions as quantile functions: what stands in the table `uncertainties`, made into numbers from shares of one.
 
-All of them are read backwards, from a share u between 0 and 1 to the value that share of the draws lies below, so that any
-set of evenly spread points (Sobol's, a Latin hypercube's) serves any distribution.
+All of them are read backwards, from a share u between 0 and 1 to the value that share of the draws lies below, so that
+any set of evenly spread points (Sobol's, a Latin hypercube's) serves any distribution.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Uncertainty:
         return {"value": self.axis.base, "add": 0.0, "factor": 1.0}[self.axis.by]
 
     def draw(self, share: Array) -> Array:
-        """What is drawn at each share u: still below 1 - chance, else the distribution's value at (u - 1 + chance) / chance."""
+        """What is drawn at each share u: nothing happens below 1 - chance, the rest is spread over the distribution."""
         happens = share >= 1.0 - self.chance
         inside = np.clip((share - (1.0 - self.chance)) / self.chance if self.chance > 0 else share, EDGE, 1.0 - EDGE)
         drawn = np.clip(DISTRIBUTIONS[self.distribution](self, inside), self.floor, self.cap)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .batch import LAWS, Batch, Columns, Model, batch, stream
+from .batch import LAWS, Batch, Columns, Model, batch, chunks, stream
 from .measures import Measure
 
 Array = NDArray[np.float64]
@@ -32,9 +32,12 @@ def prepared(found: Model, measures: Sequence[Measure], **options: Any) -> Batch
 def measured(ready: Batch, columns: Columns, count: int, measures: Sequence[Measure], *, threads: int = 1) -> Runs:
     """The measures of `count` runs; `columns` gives each changed cell's values, (run,)."""
 
-    def reduce(lines: Mapping[str, Array], values: Columns) -> tuple[Array, int]:
+    def reduce(lines: Mapping[str, Array], values: Columns, _: slice) -> tuple[Array, int]:
         broken = int((lines[LAWS].max(axis=0) > 0).sum())
         return np.stack([one.work(lines, values) for one in measures]), broken
 
-    parts = list(stream(ready, count, lambda part: {c: v[part] for c, v in columns.items()}, reduce, threads=threads))
-    return Runs(np.concatenate([values for values, _ in parts], axis=1), sum(broken for _, broken in parts))
+    def part_of(part: slice) -> Columns:
+        return {cell: values[part] for cell, values in columns.items()}
+
+    found = list(stream(ready, chunks(count, ready.width), part_of, reduce, threads=threads))
+    return Runs(np.concatenate([values for values, _ in found], axis=1), sum(broken for _, broken in found))

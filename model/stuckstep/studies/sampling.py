@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from stuckstep.deal import Cell, DealError, Fault
 
+from .batch import chunks
 from .distributions import EDGE, Uncertainty
 
 Array = NDArray[np.float64]
@@ -36,11 +37,10 @@ class Design:
         return self.replicates * self.size
 
     def parts(self, width: int) -> list[slice]:
-        """The draws in slices of up to `width`, none of which reaches over two replicates."""
+        """The draws in even slices of up to `width`, none of which reaches over two replicates."""
+        inside = chunks(self.size, width)
         return [
-            slice(first + start, first + min(start + width, self.size))
-            for first in range(0, self.draws, self.size)
-            for start in range(0, self.size, width)
+            slice(first + part.start, first + part.stop) for first in range(0, self.draws, self.size) for part in inside
         ]
 
 
@@ -49,7 +49,9 @@ def design(draws: int, *, method: str = "sobol", seed: int = 0, replicates: int 
     if method not in METHODS:
         raise DealError([Fault("method", None, None, f"'{method}' is none", f"{', '.join(METHODS)} are allowed")])
     if draws < 1 or replicates < 1:
-        raise DealError([Fault("draws", None, None, "there are none", "one draw and one replicate or more are allowed")])
+        raise DealError(
+            [Fault("draws", None, None, "there are none", "one draw and one replicate or more are allowed")]
+        )
     size = -(-draws // replicates)
     if method == "lhs" and size > LARGEST_HYPERCUBE:
         size = LARGEST_HYPERCUBE
@@ -75,7 +77,7 @@ def _random(seed: int, replicate: int) -> np.random.Generator:
 
 
 def _sobol(seed: int, replicate: int, dimensions: int, start: int, count: int) -> Array:
-    """Scrambled Sobol points. The first request is rounded up to a power of two, which costs little and cuts nothing."""
+    """Scrambled Sobol points; a first request is rounded up to a power of two, of which the first are taken."""
     from scipy.stats import qmc
 
     engine = qmc.Sobol(dimensions, scramble=True, rng=_random(seed, replicate))

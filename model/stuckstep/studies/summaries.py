@@ -1,8 +1,8 @@
 """Summaries of many draws that stream: they are added to chunk by chunk, and merged without regard to order.
 
-Counts and sums are whole numbers, so the result is the same to the last bit for any chunks, threads or machines. Quantiles
-come from counts by bucket: of whole numbers (days, periods) each its own, so that quantiles are exact; of amounts,
-buckets whose ends lie a share 2**-bits apart, so that a quantile is right to half that share.
+Counts and sums are whole numbers, so the result is the same to the last bit for any chunks, threads or machines.
+Quantiles come from counts by bucket: of whole numbers (days, periods) each its own, so that quantiles are exact; of
+amounts, buckets whose ends lie a share 2**-bits apart, so that a quantile is right to half that share.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Sketch:
     def middles(self) -> Array:
         """The value each bucket stands for: its middle, within what was met."""
         middle = self.keys.astype(float) if self.bits is None else _middles(self.keys, self.bits)
-        return np.clip(middle, self.lowest, self.highest)
+        return np.asarray(np.clip(middle, self.lowest, self.highest))
 
     def quantiles(self, shares: Sequence[float]) -> Array:
         """The smallest value that at least this share of the draws does not exceed; NaN of nothing."""
@@ -89,7 +89,7 @@ class Sketch:
             return np.full(len(shares), np.nan)
         reached = np.cumsum(self.counts)
         place = np.searchsorted(reached, np.ceil(np.asarray(shares) * reached[-1]), side="left")
-        return self.middles()[np.minimum(place, len(reached) - 1)]
+        return np.asarray(self.middles()[np.minimum(place, len(reached) - 1)])
 
     def tail(self, share: float, *, high: bool) -> float:
         """The mean of the lowest (or highest) share of the draws: the expected shortfall beyond that quantile."""
@@ -130,6 +130,63 @@ def _counted(keys: Counts) -> tuple[Counts, Counts]:
         return there + low, counts[there].astype(np.int64)
     distinct, counts = np.unique(keys, return_counts=True)
     return distinct, counts.astype(np.int64)
+
+
+@dataclass
+class Histogram:
+    """Counts of many series of amounts from zero on, by bucket; the first bucket is for less than about a cent.
+
+    The others are a share 2**-SERIES_BITS wide.
+    """
+
+    shape: tuple[int, ...]
+    rows: dict[int, Counts] = field(default_factory=dict)
+
+    def add(self, first: int, values: Array) -> None:
+        """Adds the draws (series, draw) of the series from `first` on; they are all that is ever added in one chunk."""
+        low, high = _amount_keys(values.min(axis=1)), _amount_keys(values.max(axis=1))
+        for place, row in enumerate(values):
+            counts = self.rows.setdefault(first + place, np.zeros(0, dtype=np.int64))
+            if counts.size <= high[place]:
+                counts = np.concatenate([counts, np.zeros(int(high[place]) + 1 - counts.size, dtype=np.int64)])
+                self.rows[first + place] = counts
+            if low[place] == high[place]:
+                counts[low[place]] += row.size
+            else:
+                counts[: high[place] + 1] += np.bincount(_amount_keys(row), minlength=int(high[place]) + 1)
+
+    def merge(self, other: Histogram) -> None:
+        for place, counts in other.rows.items():
+            mine = self.rows.get(place)
+            if mine is None:
+                self.rows[place] = counts.copy()
+            elif mine.size < counts.size:
+                self.rows[place] = counts.copy()
+                self.rows[place][: mine.size] += mine
+            else:
+                mine[: counts.size] += counts
+
+    def quantiles(self, shares: Sequence[float]) -> Array:
+        """The quantiles of every series, (*shape, share); zero of a series that was never added."""
+        table = np.zeros((int(np.prod(self.shape)), len(shares)))
+        for place, counts in self.rows.items():
+            reached = np.cumsum(counts)
+            keys = np.searchsorted(reached, np.ceil(np.asarray(shares) * reached[-1]), side="left")
+            table[place] = np.where(keys == 0, 0.0, _middles(np.maximum(keys, 1) + _CENT_KEY, SERIES_BITS))
+        return table.reshape(*self.shape, len(shares))
+
+
+SERIES_BITS = 8
+_CENT_BITS = int(np.float64(2.0**-7).view(np.int64))
+_CENT_KEY = (_CENT_BITS - _SMALLEST_BITS) >> (52 - SERIES_BITS)
+
+
+def _amount_keys(values: Array) -> Counts:
+    """Buckets of amounts from zero on: 0 below about a cent (and for the dust below zero), then 1, 2 and so on."""
+    keys = np.maximum(values, 0.0).view(np.int64) - _CENT_BITS
+    keys >>= 52 - SERIES_BITS
+    keys += 1
+    return np.maximum(keys, 0, out=keys)
 
 
 def spread(values: Iterable[float]) -> float:

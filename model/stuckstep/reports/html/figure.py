@@ -110,7 +110,12 @@ def words_cell(words: str) -> Cell:
     return Cell(words, words, False)
 
 
+_NOTHING = Cell("-", "0.0")
+
+
 def money_cell(amount: float, scale: Scale) -> Cell:
+    if amount == 0:
+        return _NOTHING
     return Cell(money(amount, scale), "" if math.isnan(amount) else repr(float(amount)))
 
 
@@ -150,7 +155,7 @@ def _words_html(cell: Cell) -> str:
 
 def quarter_table(run: Run, named: Iterable[tuple[Sequence[Cell], Array]], heads: Sequence[str]) -> Table:
     """Money by quarter: rows of leading cells and amounts (quarter,)."""
-    rows = tuple((*cells, *(money_cell(amount, run.scale) for amount in amounts)) for cells, amounts in named)
+    rows = tuple((*cells, *(money_cell(amount, run.scale) for amount in amounts.tolist())) for cells, amounts in named)
     return Table((*heads, *run.labels), rows, run.unit)
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from markupsafe import Markup
 
-from ..amounts import money
+from ..amounts import HALF_CENT, Scale, money
 from .cases import Array, Case, is_something
 from .figure import (
     Cell,
@@ -26,7 +26,7 @@ from .figure import (
     sum_in,
 )
 from .figure import quarter_table as by_quarter
-from .svg import bar, element, join, line, percent, picture, share_of_date, text, time_axis
+from .svg import bar, element, grid, join, line, picture, share_of_date, stretched, text, time_axis
 
 ROW = 34.0
 
@@ -115,17 +115,16 @@ def _bars(case: Case, due: Array, paid: Array, unpaid: Array) -> Markup:
     largest = float(max((paid + unpaid).max(), due.max(), 0.01))
     tall = (ROW - 5) / largest
     parts = [draw_marks(case, ROW), line(0, ROW - 0.5, 1, ROW - 0.5, class_="ground")]
-    some = is_something
-    for place in range(count):
+    for place, (owed, given, missed) in enumerate(zip(due.tolist(), paid.tolist(), unpaid.tolist(), strict=True)):
         left, width = (place + 0.12) / count, 0.76 / count
-        high = paid[place] * tall
-        if some(paid[place]):
+        high = given * tall
+        if given >= HALF_CENT:
             parts.append(bar(left, width, ROW - 1 - high, max(high, 0.75), class_="paid"))
-        if some(unpaid[place]):
-            owed = max(unpaid[place] * tall, 1.5)
-            parts.append(bar(left, width, ROW - 1 - high - owed, owed, class_="unpaid"))
-        if some(due[place]):
-            parts.append(bar(left, width, ROW - 1 - due[place] * tall, due[place] * tall, class_="due"))
+        if missed >= HALF_CENT:
+            over = max(missed * tall, 1.5)
+            parts.append(bar(left, width, ROW - 1 - high - over, over, class_="unpaid"))
+        if owed >= HALF_CENT:
+            parts.append(bar(left, width, ROW - 1 - owed * tall, owed * tall, class_="due"))
     return picture(*parts, height=ROW)
 
 
@@ -167,13 +166,10 @@ def unpaid_map(case: Case) -> Figure:
     count, largest = len(run.labels), float(unpaid.max(initial=0.0))
     rows = []
     for place, party in enumerate(run.names["party"]):
-        cells = [
-            _heat(float(amount), largest, at, count, _short(float(amount) / run.scale.units))
-            for at, amount in enumerate(unpaid[place])
-        ]
+        drawing = _heat_row(unpaid[place], largest, run.scale)
         peak = float(unpaid[place].max())
         right = element("b", money(peak, run.scale))
-        rows.append(Strip(name_label(party), picture(*cells, height=22, class_="plot heat"), right, (place,)))
+        rows.append(Strip(name_label(party), drawing, right, (place,)))
     axis = picture(time_axis(run.labels, 2), height=18, class_="plot heading")
     rows_of_table = [([name_cell(party)], unpaid[place]) for place, party in enumerate(run.names["party"])]
     legend = [Key(f"up to {money(largest * share, run.scale)}", fill=heat_colour(share)) for share in (0.1, 0.4, 1.0)]
@@ -206,15 +202,17 @@ def heat_colour(share: float) -> str:
     return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
-def _heat(amount: float, largest: float, place: int, count: int, words: str) -> Markup:
-    left, width = place / count, 1 / count
-    if not is_something(np.asarray(amount)):
-        return bar(left + 0.04 * width, 0.92 * width, 1, 20, class_="nothing")
-    share = amount / largest
-    shape = bar(left + 0.04 * width, 0.92 * width, 1, 20, fill=heat_colour(share), class_="some")
-    style = "in-cell" + " light" * (share > 0.3) + " many" * (count > 24)
-    label = element("text", words, x=percent(left + width / 2), y=15, class_=style, text_anchor="middle")
-    return join((shape, label))
+def _heat_row(amounts: Array, largest: float, scale: Scale) -> Markup:
+    """A row of cells: the empty ones are one strip behind a grid, the others lie over it."""
+    count = len(amounts)
+    parts = [bar(0, 1, 1, 20, class_="nothing")]
+    for place in np.flatnonzero(is_something(amounts)).tolist():
+        share, width = float(amounts[place]) / largest, 1 / count
+        parts.append(bar(place / count, width, 1, 20, fill=heat_colour(share), class_="some"))
+        style = "in-cell" + " light" * (share > 0.3) + " many" * (count > 24)
+        words = _short(float(amounts[place]) / scale.units)
+        parts.append(text((place + 0.5) / count, 15, words, class_=style, text_anchor="middle"))
+    return picture(*parts, stretched(grid(count, 22), height=22), height=22, class_="plot heat")
 
 
 def _short(value: float) -> str:

@@ -101,7 +101,7 @@ def model_of(solution: Solution, dataset: xr.Dataset, selected: str) -> Model:
     _refuse_alike(part.sheets.scenarios)
     layout = excel.lay_out(part.lines, len(solution.periods.labels), {"checks": CHECK_ROWS})
     live = excel.place(excel.read_inputs(part.lines))
-    return Model(solution, dataset, part, base(solution.deal), selected, layout, live)
+    return Model(solution, dataset, part, solution.plan, selected, layout, live)
 
 
 def _refuse_alike(scenarios: Sequence[str]) -> None:
