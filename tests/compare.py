@@ -1,7 +1,6 @@
 """Compares a solution of the engine with the plain reference program."""
 
 import reference
-
 from stuckstep.deal import serial
 from stuckstep.results import Solution
 

@@ -8,11 +8,13 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, reject, settings
 
 import stuckstep as ss
 from deal_files import copy, put, read_table, scenario, write_table
+from strategies import deals, write_tables
 from stuckstep.deal import Cell, DealError
-from test_report import numbers, tables_of
+from test_report import LIMIT, numbers, tables_of
 
 pytest.importorskip("starlette", reason="the extra app is not installed: this check did not run")
 
@@ -22,7 +24,9 @@ from stuckstep.app.controls import controls
 from stuckstep.app.copies import report_of, save_copy, with_scenario, workbook_of
 from stuckstep.app.live import WHAT_IF, Live
 from stuckstep.app.states import State, StateError, read_state
+from stuckstep.reports.html import report_bytes
 from stuckstep.reports.html.beside import varied
+from stuckstep.reports.html.page import scenario_html
 from stuckstep.results import run
 
 POWER = Cell("steps", "power", "delay")
@@ -108,6 +112,24 @@ def test_structural_scenarios_are_worked_out_too(tmp_path):
     assert_same(
         live_of(deal).answer("fixed end", changes), varied(deal, {WHAT_IF: ("fixed end", changes)}).run([WHAT_IF])
     )
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(tables=deals())
+def test_random_deals_have_a_report_and_a_page(tmp_path_factory, tables):
+    folder = tmp_path_factory.mktemp("random")
+    write_tables(tables, folder)
+    try:
+        deal = ss.read(folder)
+    except DealError:
+        reject()
+    dataset = deal.run()
+    assert len(report_bytes(deal, dataset)) < LIMIT
+    changes = {controls(deal)[0].cells[-1]: 45.0}
+    name = str(dataset["scenario"].values[-1])
+    answer = live_of(deal).answer(name, changes)
+    assert_same(answer, varied(deal, {WHAT_IF: (name, changes)}).run([WHAT_IF]))
+    assert scenario_html(answer.case, answer.beside)
 
 
 # states -----------------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """The command: what it prints and writes, its exit codes, and how it tells what is wrong."""
 
 import json
-import re
 import os
+import re
 import shutil
 import subprocess
 import sys

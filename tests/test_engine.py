@@ -3,11 +3,11 @@
 import csv
 from pathlib import Path
 
+from hypothesis import HealthCheck, given, settings
+
 import reference
 from compare import differences
-from hypothesis import HealthCheck, given, settings
 from strategies import deals, write_tables
-
 from stuckstep.deal import from_serial, read
 from stuckstep.results import solve
 

@@ -9,9 +9,9 @@ from click.testing import CliRunner
 import deal_files
 import stuckstep as ss
 from stuckstep.cli import main
+from stuckstep.deal.sources import source_of
 from stuckstep.engines import text
 from stuckstep.reports.explanation import explain, shown
-from stuckstep.deal.sources import source_of
 from stuckstep.results import solve
 
 

@@ -5,8 +5,8 @@ import copy
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import deals, write_tables
 
+from strategies import deals, write_tables
 from stuckstep.deal import read, schema
 from stuckstep.results import run, solve
 from stuckstep.rules.checks import LAWS
@@ -48,7 +48,8 @@ def test_more_delay_never_bills_more_by_any_date(tables, data, tmp_path_factory)
     step = data.draw(st.sampled_from([row["step"] for row in tables["steps"]]))
     days = data.draw(st.lists(st.integers(0, 700), min_size=2, max_size=4, unique=True).map(sorted))
     tables["scenarios"] = [
-        {"scenario": f"late_{late}", "table": "steps", "row": step, "column": "delay", "value": str(late)} for late in days
+        {"scenario": f"late_{late}", "table": "steps", "row": step, "column": "delay", "value": str(late)}
+        for late in days
     ]
     results = run(read_tables(tables, tmp_path_factory), [f"late_{late}" for late in days])
     billed = results.billed.sum("phase").cumsum("quarter")

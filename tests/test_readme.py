@@ -39,7 +39,7 @@ def test_the_tables_are_the_programs_own():
     if os.environ.get("STUCKSTEP_WRITE_README") == "1":
         text = README.read_text(encoding="utf-8")
         for name, wanted in blocks.items():
-            text = re.sub(f"(<!-- {name} -->\n).*(<!-- /{name} -->)", lambda m, w=wanted: m[1] + w + m[2], text, flags=re.S)
+            text = text.replace(block(name), wanted)
         README.write_text(text, encoding="utf-8")
     for name, wanted in blocks.items():
         assert block(name) == wanted

@@ -257,6 +257,17 @@ def test_report_is_written_whole_or_not_at_all(deal, dataset, tmp_path, monkeypa
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_scenarios_too_large_for_the_file_are_named(deal, dataset, monkeypatch):
+    whole = unpacked(report_bytes(deal, dataset).decode())
+    monkeypatch.setattr("stuckstep.reports.html.page.LARGEST", 60_000)
+    text = report_bytes(deal, dataset, "power_late").decode()
+    kept = unpacked(text)
+    assert 0 < len(kept) < len(whole)
+    left_out = text.split("Too large to be shown one by one here: ")[1].split("</p>")[0]
+    assert [f"<bdi>{name}</bdi>" in left_out for name in whole] == [name not in kept for name in whole]
+    assert len(tables_of(text).found["figure-compare"]) == 1 + len(whole)
+
+
 def test_report_of_a_few_scenarios_knows_base(deal):
     some = deal.run(["power_late"])
     assert list(unpacked(report_bytes(deal, some).decode())) == ["base", "power_late"]
@@ -279,6 +290,31 @@ def test_report_of_a_deal_by_month_is_by_quarter(tmp_path):
     dataset = deal.run(["base", "power_late"])
     rows = tables_of(report_bytes(deal, dataset, "power_late").decode()).found["figure-timeline"]
     np.testing.assert_array_equal(numbers(rows[1], 2), dataset["due"].sel(scenario="power_late").values[0])
+
+
+@pytest.mark.parametrize("quarters", ["1", "5", "200"])
+def test_short_and_long_runs_have_a_report(tmp_path, quarters):
+    folder = copy(tmp_path / "run")
+    put(folder, "deal", "quarters", "value", quarters)
+    deal = ss.read(folder)
+    dataset = deal.run(["base", "power_late"])
+    text = report_bytes(deal, dataset, "power_late").decode()
+    assert len(text) < LIMIT
+    found = [numbers(row, 1) for row in tables_of(text).found["figure-unpaid"][1:]]
+    np.testing.assert_array_equal(found, dataset["unpaid"].sel(scenario="power_late").values)
+
+
+def test_small_amounts_are_shown_in_full(tmp_path):
+    folder = copy(tmp_path / "small")
+    money = {"claims": ["rate"], "contracts": ["price"], "facilities": ["commitment"], "supports": ["commitment"]}
+    money["accounts"] = ["opening_cash", "minimum_cash"]
+    for table, column in ((table, column) for table, columns in money.items() for column in columns):
+        rows = read_table(folder, table)
+        write_table(folder, table, [{**row, column: row[column] and str(float(row[column]) / 1e4)} for row in rows])
+    deal = ss.read(folder)
+    dataset = deal.run(["base"])
+    text = report_bytes(deal, dataset).decode()
+    assert f"amounts in {dataset.attrs['currency']}, negatives" in text
 
 
 def test_report_is_the_same_twice(deal, dataset):

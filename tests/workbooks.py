@@ -1,11 +1,12 @@
 """What the tests of the workbook share: exporting, editing a cell in the file, and recalculating in three engines."""
 
 import io
+import json
+import math
 import re
-import shutil
 import subprocess
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import escape
@@ -14,15 +15,24 @@ import formualizer
 import ironcalc
 import numpy as np
 from openpyxl.utils import get_column_letter
-from openpyxl.utils.cell import coordinate_from_string
 
 from stuckstep.deal import Deal
 from stuckstep.engines import excel
 from stuckstep.reports.workbook import export
 from stuckstep.reports.workbook.model import Model, model_of
-from stuckstep.results import label, solve
+from stuckstep.results import Solution, label, solve
 
 Read = Callable[[str, int, int], object]
+
+
+class Answer(NamedTuple):
+    """A scenario as LibreOffice recalculates it: its cells, and those that hold an error."""
+
+    scenario: str
+    read: Read
+    errors: list[str]
+
+
 SELECTOR = ("cover", "C5")
 _FORMULA = re.compile(r'(<c r="[A-Z]+[0-9]+"[^>]*?)(?: t="str")?(>)(<f>[^<]*</f>)<v>[^<]*</v>')
 
@@ -38,17 +48,19 @@ class Exported(NamedTuple):
         return self.path.read_bytes()
 
 
-def exported(deal: Deal, path: Path, selected: str = "base") -> Exported:
+def exported(deal: Deal, path: Path, selected: str = "base", solution: Solution | None = None) -> Exported:
     """Exports a deal and gives the workbook beside what it must agree with."""
-    solution = solve(deal)
+    solution = solution or solve(deal)
     dataset = label(solution)
     export(deal, path, selected, solution=solution, dataset=dataset)
     return Exported(path, model_of(solution, dataset, selected))
 
 
-def structures(deal: Deal) -> list[str]:
-    """One scenario of each structure: what has to be exported to have all scenarios."""
-    return [part.sheets.scenarios[0] for part in solve(deal).parts]
+def exported_all(deal: Deal, folder: Path) -> Iterator[Exported]:
+    """A workbook for each structure of a deal, which together hold every scenario."""
+    solution = solve(deal)
+    for number, part in enumerate(solution.parts):
+        yield exported(deal, folder / f"book{number}.xlsx", part.sheets.scenarios[0], solution)
 
 
 # Editing ---------------------------------------------------------------------------------------------------------------
@@ -154,30 +166,25 @@ def in_ironcalc(path: Path) -> tuple[Read, Callable[[str], None]]:
     return read, select
 
 
-def in_office(soffice: str, files: Sequence[Path], folder: Path) -> list[Read]:
-    """Each file as LibreOffice recalculates it; the files hold no values, so that it must."""
-    out = folder / "office"
-    profile = f"-env:UserInstallation={(folder / 'profile').as_uri()}"
-    command = [soffice, profile, "--headless", "--convert-to", "xlsx", "--outdir", str(out), *map(str, files)]
-    subprocess.run(command, check=True, capture_output=True, timeout=900)
-    shutil.rmtree(folder / "profile", ignore_errors=True)
-    return [stored(out / file.name) for file in files]
-
-
-def stored(path: Path) -> Read:
-    """The numbers that a file stores, by sheet, row and column; None where there is none."""
-    content = path.read_bytes()
-    cells: dict[tuple[str, int, int], float] = {}
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        for sheet, part in sheet_parts(content).items():
-            for cell, kind, value in _CELL.findall(archive.read(part).decode()):
-                if kind not in ("s", "str", "inlineStr", "e"):
-                    letters, row = coordinate_from_string(cell)
-                    cells[sheet, row, _number(letters)] = float(value)
-    return lambda sheet, row, column: cells.get((sheet, row, column))
-
-
-_CELL = re.compile(r'<c r="([A-Z]+[0-9]+)"(?:[^>]*? t="([a-zA-Z]+)")?[^>]*?>(?:<f[^>]*>[^<]*</f>|<f[^>]*/>)?<v>([^<]*)</v>')
+def in_office(soffice: str, python: str, book: "Exported", scenarios: Sequence[str], folder: Path) -> Iterator[Answer]:
+    """What LibreOffice recalculates for each scenario, from a file without any stored value."""
+    path = folder / "stripped.xlsx"
+    path.write_bytes(edited(book.content, {}, stripped=True))
+    sheets = sorted({address.sheet for address in book.model.layout.lines.values()})
+    job = folder / "job.json"
+    files = {str(path): list(scenarios)}
+    job.write_text(json.dumps({"office": soffice, "folder": str(folder), "files": files, "sheets": sheets}), "utf-8")
+    command = [python, str(Path(__file__).with_name("office.py")), str(job)]
+    found = subprocess.run(command, check=False, capture_output=True, text=True, timeout=1800)
+    assert found.returncode == 0, found.stderr
+    for line in found.stdout.splitlines():
+        answer = json.loads(line)
+        grid = answer["sheets"]
+        yield Answer(
+            answer["scenario"],
+            lambda sheet, row, column, grid=grid: grid[sheet][row - 1][column - 1],
+            answer["errors"],
+        )
 
 
 def _number(letters: str) -> int:
@@ -190,26 +197,30 @@ def _number(letters: str) -> int:
 # Comparing -------------------------------------------------------------------------------------------------------------
 
 
-def disagreements(read: Read, model: Model, scenario: str, relative: float = 0.0, absolute: float = 0.0) -> list[str]:
-    """Where a recalculated workbook differs from the arrays, line by line and period by period."""
+class Comparison(NamedTuple):
+    """Where a recalculated workbook differs from the arrays, and the worst relative difference above 1e-6."""
+
+    wrong: list[str]
+    worst: float
+
+
+def compared(read: Read, model: Model, scenario: str, relative: float = 0.0, absolute: float = 0.0) -> Comparison:
+    """Compares line by line and period by period; bit for bit unless tolerances are given."""
     position = model.scenarios.index(scenario)
-    wrong, compared = [], 0
+    wrong, count, worst = [], 0, 0.0
     for name, line in model.lines.items():
         values = np.atleast_1d(model.values(name)[..., position])
         sheet, row = model.layout.lines[name]
         first = excel.CONSTANT if line.kind == "static" else excel.FIRST_PERIOD
         for column, value in enumerate(values.tolist(), start=first):
             got = read(sheet, row, column)
-            compared += 1
+            count += 1
             if got == value:
                 continue
-            near = isinstance(got, float) and abs(got - value) <= max(absolute, relative * max(abs(got), abs(value)))
-            if not near:
+            gap = abs(got - value) if isinstance(got, float) else math.inf
+            scale = max(abs(got), abs(value)) if isinstance(got, float) else 1.0
+            worst = max(worst, gap / scale if gap > 1e-6 else 0.0)
+            if gap > max(absolute, relative * scale):
                 wrong.append(f"{scenario} {name} {sheet}!{get_column_letter(column)}{row}: {got!r}, engine {value!r}")
-    assert compared > len(model.lines)
-    return wrong
-
-
-def errors(read: Read, sheets: Iterable[tuple[str, int, int]]) -> list[str]:
-    """Cells that hold an error value."""
-    return [f"{place}" for place in sheets if isinstance(read(*place), dict) or str(read(*place)).startswith("#")]
+    assert count > len(model.lines)
+    return Comparison(wrong, worst)

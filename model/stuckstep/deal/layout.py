@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import csv
 import datetime
-import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from stuckstep.deal.lettering import nearest as nearest
 
 EXTRAS = ("unit", "source", "note")
 REQUIRED = ("deal", "parties", "phases", "steps", "accounts", "claims")
 # Items that every scenario shares: they make the axes and labels of the results.
 FIXED_ITEMS = ("title", "currency", "start", "quarters", "grid")
 # Tables that say what to run, not what the deal is.
-ABOUT_RUNS = ("scenarios", "studies", "uncertainties")
+ABOUT_RUNS = ("scenarios", "accepted", "studies", "uncertainties")
 # Sheets the program writes itself; they are no assumptions and are skipped when a workbook is read.
 OWN_SHEETS = (
     *("cover", "live", "schedule", "relief", "constants", "contracts_calc", "claims_calc", "facilities_calc"),
@@ -28,7 +28,8 @@ class Column:
     """One column of one table (of the table deal: one item), as it stands in columns.csv.
 
     default: '' required, 'none' may stay blank, '=column' that column's value, else the value itself. low and high
-    are inclusive bounds (a date for dates). allowed: the choices; or tables whose names may be used, `table.suffix`
+    are inclusive bounds (a date for dates), usual the most that raises no eyebrow. quarter: the day that the name of a
+    quarter stands for (`first`, `last`, or the day `after` it). allowed: the choices; or tables whose names may be used, `table.suffix`
     for the claims a table's rows make, and 'words' in quotes.
     """
 
@@ -39,6 +40,8 @@ class Column:
     default: str
     low: float | datetime.date | None
     high: float | datetime.date | None
+    usual: float | None
+    quarter: str
     allowed: tuple[str, ...]
     meaning: str
 
@@ -75,6 +78,8 @@ def _column(row: dict[str, str]) -> Column:
         row["default"],
         _bound(row["low"], dated),
         _bound(row["high"], dated),
+        float(row["usual"]) if row["usual"] else None,
+        row["quarter"],
         tuple(row["allowed"].split("|")) if row["allowed"] else (),
         row["meaning"],
     )
@@ -112,10 +117,3 @@ def key(table: str) -> str:
 def column_of(table: str, row: str, column: str) -> Column:
     """The schema of a cell; KeyError when there is no such column."""
     return columns(table)[row if table == "deal" and column == "value" else column]
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """' (nearest: x)' when some name is near, else nothing."""
-    folded = {other.casefold(): other for other in names}
-    near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
-    return f" (nearest: {folded[near[0]]})" if near else ""

@@ -19,6 +19,11 @@ class Place(NamedTuple):
 Value = str | float | datetime.date | tuple[str, ...] | tuple[Place, ...] | None
 
 
+def place(file: str, row: int | None, column: str | None) -> str:
+    """Where something stands, in words."""
+    return f"{file}{'' if row is None else f', row {row}'}{'' if column is None else f', column {column}'}"
+
+
 class Fault(NamedTuple):
     """One thing wrong in the assumptions: where it stands, what is wrong, what is allowed (a full clause)."""
 
@@ -29,9 +34,21 @@ class Fault(NamedTuple):
     allowed: str
 
     def __str__(self) -> str:
-        row = "" if self.row is None else f", row {self.row}"
-        column = "" if self.column is None else f", column {self.column}"
-        return f"{self.file}{row}{column}: {self.wrong}; {self.allowed}"
+        return f"{place(self.file, self.row, self.column)}: {self.wrong}; {self.allowed}"
+
+
+class Reading(NamedTuple):
+    """Something read otherwise than it looks: where it stands, what stood there, what was read ('' when it is said)."""
+
+    file: str
+    row: int | None
+    column: str | None
+    stood: str
+    read: str
+
+    def __str__(self) -> str:
+        read = f" was read as {self.read}" if self.read else ""
+        return f"{place(self.file, self.row, self.column)}: {self.stood}{read}"
 
 
 class DealError(Exception):
@@ -61,7 +78,7 @@ class Deal:
 
     tables maps every table of the schema to its rows (a table that was not given has none); columns maps the tables
     given to their headings in the order of the file; files says which file or sheet each table stands in; digest is
-    the SHA-256 of the content and the same for CSV and xlsx.
+    the SHA-256 of the content and the same for CSV and xlsx; log says what was read otherwise than it looks.
     """
 
     name: str = field(compare=False)
@@ -70,6 +87,7 @@ class Deal:
     files: Mapping[str, str] = field(compare=False)
     path: Path = field(compare=False)
     digest: str
+    log: tuple[Reading, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, order=True)

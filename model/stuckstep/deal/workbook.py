@@ -30,6 +30,9 @@ _OLD_FORMAT = bytes.fromhex("D0CF11E0")
 _MOST_BYTES = 300_000_000
 _MOST_COLUMNS = 200
 _WIDEST = 60
+_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_NO_CELLS = f'<worksheet xmlns="{_MAIN}"><sheetData/></worksheet>'
 
 
 def read_workbook(path: Path) -> tuple[list[RawTable], list[Fault]]:
@@ -64,12 +67,37 @@ def _load(path: Path, content: bytes, values: bool) -> Workbook:
             raise ValueError(wrong)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of styles, validations and links that are not read here
-            return load_workbook(io.BytesIO(content), data_only=values, keep_links=False)
+            return load_workbook(io.BytesIO(_without_own_sheets(content)), data_only=values, keep_links=False)
     except (*_BROKEN, InvalidFileException) as error:
         reason = f" ({type(error).__name__}: {error})" if wrong.startswith("this is no") else ""
         one_line = " ".join(f"{wrong}{reason}".split())
         allowed = "an .xlsx workbook without a password is allowed"
         raise DealError([Fault(str(path), None, None, one_line, allowed)]) from None
+
+
+def _without_own_sheets(content: bytes) -> bytes:
+    """The file with the program's own sheets emptied: they are most of an exported workbook, and never read."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(out, "w") as lighter:
+        own = _parts_of_own_sheets(archive)
+        if not own:
+            return content
+        for name in archive.namelist():
+            lighter.writestr(name, _NO_CELLS if name in own else archive.read(name))
+    return out.getvalue()
+
+
+def _parts_of_own_sheets(archive: zipfile.ZipFile) -> set[str]:
+    """The parts that hold the program's own sheets; none where the workbook does not say which they are."""
+    from defusedxml.ElementTree import fromstring
+
+    book, relations = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
+    if not {book, relations} <= set(archive.namelist()):
+        return set()
+    targets = {one.get("Id"): one.get("Target", "") for one in fromstring(archive.read(relations))}
+    sheets = fromstring(archive.read(book)).iter(f"{{{_MAIN}}}sheet")
+    own = {targets.get(sheet.get(f"{{{_RELATION}}}id"), "") for sheet in sheets if sheet.get("name") in layout.OWN_SHEETS}
+    return {target.removeprefix("/") if target.startswith("/") else f"xl/{target}" for target in own if target}
 
 
 def _cells(sheet: Worksheet) -> Sequence[Cell]:

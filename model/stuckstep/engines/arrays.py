@@ -36,17 +36,16 @@ class Clock(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """A program made ready for a batch: the steps for what varies, the values of what does not.
+    """A program made ready for a batch: which operations vary, and the values of those that do not.
 
-    slots holds by (period, slot) what the steps read; steady each kept line that is the same in every scenario, a
-    number or a series (period,).
+    values gives, by its place, what is the same in every scenario: a number, or a series (period,).
     """
 
     program: Program
-    layout: Layout
+    varies: Sequence[bool]
+    values: Mapping[int, Any]
     periods: int
-    slots: Array
-    steady: Mapping[str, Any]
+    layout: Layout
 
 
 def prepare(
@@ -63,11 +62,15 @@ def prepare(
     varies = varying(program, changed)
     layout = lay_out(program, varies)
     values = steady(program, varies, value, base_value, clock)
-    periods = len(clock.first_day)
-    slots = np.empty((periods, len(layout.slots)))
+    return Job(program, varies, values, len(clock.first_day), layout)
+
+
+def slots_of(job: Job, layout: Layout) -> Array:
+    """What the steps read that is the same in every scenario, (period, slot)."""
+    slots = np.empty((job.periods, len(layout.slots)))
     for slot, place in enumerate(layout.slots):
-        slots[:, slot] = values[place]
-    return Job(program, layout, periods, slots, {line: values[place] for line, place in layout.steady.items()})
+        slots[:, slot] = job.values[place]
+    return slots
 
 
 def evaluate(
@@ -101,13 +104,13 @@ def evaluate(
 
 def worker(job: Job, width: int) -> Worker:
     """What works out chunks of up to `width` scenarios of a job, in registers of its own (one thread's)."""
-    layout = job.layout
+    layout, slots = job.layout, slots_of(job, job.layout)
     registers = np.zeros((layout.registers, width))
     masks = np.zeros((layout.masks, width), dtype=bool)
     now = np.zeros(len(layout.slots))
-    once, each = (_bind(steps, registers, masks, now, job.slots) for steps in (layout.once, layout.each))
+    once, each = (_bind(steps, registers, masks, now, slots) for steps in (layout.once, layout.each))
     out = np.empty((layout.kept_rows, job.periods, width))
-    fixed = {line: _filled(values, job, line, width) for line, values in job.steady.items()}
+    same = {line: filled(job, line, width) for line in layout.steady}
     first, into, count = layout.carried
 
     def work(columns: Mapping[Cell, Array], size: int) -> dict[str, Array]:
@@ -115,16 +118,16 @@ def worker(job: Job, width: int) -> Worker:
             registers[register, :size] = columns[cell]
             registers[register, size:] = columns[cell][-1]
         with np.errstate(all="ignore"):
-            now[:] = job.slots[0]
+            now[:] = slots[0]
             for function, operands in once:
                 function(*operands)
-            for period, row in enumerate(job.slots):
+            for period, row in enumerate(slots):
                 now[:] = row
                 for function, operands in each:
                     function(*operands)
                 out[:, period] = registers[: layout.kept_rows]
                 registers[into : into + count] = registers[first : first + count]
-        found = {line: values[..., :size] for line, values in fixed.items()}
+        found = {line: values[..., :size] for line, values in same.items()}
         found |= {line: registers[row, :size] for line, row in layout.kept_once.items()}
         found |= {line: out[row, :, :size] for line, row in layout.kept.items()}
         return found
@@ -132,7 +135,9 @@ def worker(job: Job, width: int) -> Worker:
     return work
 
 
-def _filled(values: Any, job: Job, line: str, width: int) -> Array:
+def filled(job: Job, line: str, width: int) -> Array:
+    """A kept line that is the same in every scenario, as if it were worked for each."""
+    values = job.values[job.program.places[line]]
     shape = (width,) if line in job.program.static else (job.periods, width)
     return np.broadcast_to(values if np.ndim(values) == 0 else np.asarray(values)[:, None], shape)
 
@@ -151,7 +156,7 @@ def _bind(steps: Sequence[Step], registers: Array, masks: NDArray[np.bool_], now
 
     spare, index = np.zeros(registers.shape[1], dtype=bool), np.zeros(registers.shape[1], dtype=np.intp)
     bound: list[Bound] = []
-    for name, result, operands in steps:
+    for name, result, operands, _ in steps:
         match name:
             case "choose":
                 rows = [mask(operands[0]), *map(row, operands[1:]), registers[result]]

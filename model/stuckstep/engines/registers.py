@@ -17,12 +17,14 @@ from .operations import MASKS, Program
 class Step(NamedTuple):
     """An operator, the register of its result (masks are numbered on their own), and what it reads.
 
-    An operand from 0 on is a register; below, ~operand is the slot of a value that is the same in every scenario.
+    An operand from 0 on is a register; below, ~operand is the slot of a value that is the same in every scenario. The
+    leaf is that of the operation, where it is a number.
     """
 
     operator: str
     result: int
     operands: tuple[int, ...]
+    leaf: float = 0.0
 
 
 class Carried(NamedTuple):
@@ -55,13 +57,16 @@ class Layout:
     steady: Mapping[str, int]
 
 
-def lay_out(program: Program, varies: Sequence[bool]) -> Layout:
-    """The steps and registers of a program in which these operations differ between scenarios."""
+def lay_out(program: Program, varies: Sequence[bool], masks: Collection[str] = MASKS) -> Layout:
+    """The steps and registers of a program in which these operations differ between scenarios.
+
+    The results of the operators `masks` get registers of their own.
+    """
     where = program.places
     timed = [line for line in program.kept if line not in program.static and varies[where[line]]]
     once_kept = [line for line in program.kept if line in program.static and varies[where[line]]]
     kept, nexts, first = _rows(program, varies, dict.fromkeys(where[line] for line in timed))
-    writer = _Writer(program, varies, len(kept) + sum(row >= len(kept) for row in nexts.values()), nexts)
+    writer = _Writer(program, varies, len(kept) + sum(row >= len(kept) for row in nexts.values()), nexts, masks)
     once = writer.once([where[line] for line in once_kept], kept)
     each = writer.each(kept)
     return Layout(
@@ -116,8 +121,10 @@ class _Pool:
 class _Writer:
     """Puts operations in order and gives them registers."""
 
-    def __init__(self, program: Program, varies: Sequence[bool], rows: int, nexts: Mapping[int, int]) -> None:
-        self.program, self.varies, self.nexts = program, varies, nexts
+    def __init__(
+        self, program: Program, varies: Sequence[bool], rows: int, nexts: Mapping[int, int], masks: Collection[str]
+    ) -> None:
+        self.program, self.varies, self.nexts, self.masked = program, varies, nexts, masks
         self.first_last = rows
         first = min(nexts.values(), default=0)
         self.register = {last: rows + row - first for last, row in nexts.items()}
@@ -179,17 +186,20 @@ class _Writer:
         ends = {part: number for number, place in enumerate(order) for part in operations[place].parts}
         own = set(order) - set(lasting)
         steps = []
-        for number, place in enumerate(order):
-            operator, parts, _ = operations[place]
-            pool = self.masks if operator in MASKS else self.numbers
+        for position, place in enumerate(order):
+            operator, parts, leaf = operations[place]
+            pool = self._pool(place)
             if place not in self.register:
                 self.register[place] = pool.take()
-            steps.append(Step(operator, self.register[place], tuple(map(self._operand, parts))))
+            number = leaf if isinstance(leaf, float) else 0.0
+            steps.append(Step(operator, self.register[place], tuple(map(self._operand, parts)), number))
             for part in dict.fromkeys(parts):
-                if part in own and ends[part] == number:
-                    pool = self.masks if operations[part].operator in MASKS else self.numbers
-                    pool.free.append(self.register[part])
+                if part in own and ends[part] == position:
+                    self._pool(part).free.append(self.register[part])
         return steps
+
+    def _pool(self, place: int) -> _Pool:
+        return self.masks if self.program.operations[place].operator in self.masked else self.numbers
 
     def _operand(self, place: int) -> int:
         """The register of what varies, or the slot of what does not."""

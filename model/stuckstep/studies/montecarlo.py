@@ -51,7 +51,7 @@ def monte_carlo(
 
     Dataset: by measure `mean`, `absent` (share of draws in which it is nothing), `lowest`, `highest`, `shortfall` (mean
     of the worst `tail` of the draws) and `quantiles` (measure, quantile), each with `..._error`, the standard error;
-    `probability` (event); `paid_quantiles` and `unpaid_quantiles` (party, quarter, quantile) unless `with_series` is off;
+    `probability` (event); `paid_quantiles`, `unpaid_quantiles` (party, quarter, quantile) unless `with_series` is off;
     `stuck` (phase, step), the share of draws in which a step was the stuck one. `laws` off leaves the laws unchecked.
     """
     found = drawn_model(deal, uncertainties, start)

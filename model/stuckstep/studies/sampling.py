@@ -104,8 +104,13 @@ def _plain(seed: int, replicate: int, dimensions: int, start: int, count: int) -
 
 def shares(plan: Design, uncertainties: Sequence[Uncertainty], part: slice) -> Array:
     """The share u of each uncertainty at each draw, (uncertainty, draw), correlated inside the groups."""
+    groups = {one.group for one in uncertainties if one.group}
+    return correlated(points(plan, max(1, len(groups) + len(uncertainties)), part), uncertainties)
+
+
+def correlated(drawn: Array, uncertainties: Sequence[Uncertainty]) -> Array:
+    """The shares that independent points give: the first rows are the groups' factors, in order of first appearance."""
     groups = list(dict.fromkeys(one.group for one in uncertainties if one.group))
-    drawn = points(plan, max(1, len(groups) + len(uncertainties)), part)
     factors, own = drawn[: len(groups)], drawn[len(groups) :]
     return np.array([_correlated(one, factors, groups, own[place]) for place, one in enumerate(uncertainties)])
 

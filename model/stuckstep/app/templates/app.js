@@ -89,7 +89,7 @@ const tell = (faults, words) => {
 const summarise = () => {
   const owed = [...body.querySelectorAll(".tile")].map(tile => tile.textContent).find(words => words.startsWith("most unpaid"));
   const most = owed && owed.match(/^most unpaid, ([^\d(-]*)([\d.,<]+)/);
-  document.getElementById("mini").textContent = body.querySelector("#headline").textContent + (most ? `; most unpaid ${most[1]} ${most[2]}` : "");
+  document.getElementById("mini").textContent = body.querySelector("#headline").textContent + (most ? `; most unpaid ${most[2]} ${most[1]}` : "");
 };
 
 const show = (found, asked) => {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -103,3 +104,16 @@ def _scenario_last(variable: xr.Variable) -> Array:
 def is_something(amounts: Array) -> Array:
     """Where an amount is more than rounding: half a cent, as in the rules."""
     return np.asarray(np.abs(amounts) >= HALF_CENT)
+
+
+def phase_order(case: Case) -> list[int]:
+    """The phases by how much they matter: the cancelled, then the latest, then the largest."""
+    late = np.nan_to_num(case.of("days_late"), nan=1e6).tolist()
+    mw = [case.number("phases", phase, "mw") for phase in case.run.names["phase"]]
+    return sorted(range(len(late)), key=lambda place: (-late[place], -mw[place], place))
+
+
+@lru_cache(maxsize=8)  # every figure asks
+def latest(case: Case) -> int:
+    """The phase that matters most."""
+    return phase_order(case)[0]

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from ..amounts import HALF_CENT, money
 from .beside import worst_slip
-from .cases import Array, Case, Run, is_something
+from .cases import Array, Case, Run, is_something, latest
 from .cost import diverging
 from .figure import Cell, Figure, Key, Table, day, money_cell, name_cell, number_cell, plural, pretty, said, sum_in
 from .svg import element, join
@@ -52,12 +52,6 @@ def paid_change(case: Case) -> Array:
     """What each party is paid over the run, less the same in base (party,); rounding is nothing."""
     change = case.of("paid").sum(axis=1) - case.base("paid").sum(axis=1)
     return np.where(is_something(change), change, 0.0)
-
-
-def latest(case: Case) -> int:
-    """The phase that is latest (a cancelled one before all)."""
-    late = np.nan_to_num(case.of("days_late"), nan=1e9)
-    return int(late.argmax())
 
 
 def late_words(case: Case) -> str:

@@ -33,7 +33,7 @@ from .payments import draw_marks, mark_words
 from .svg import area_path, bar, element, join, line, percent, picture, steps_path, stretched, text, time_axis
 
 TOP = 3.0  # DSCR shown; what is higher stands at the top
-HIGH = 62.0
+HIGH = 56.0
 
 
 class Threshold(NamedTuple):
@@ -73,10 +73,10 @@ def debt(case: Case) -> Figure | None:
         )
         if np.isfinite(dscr[place]).any():
             least = float(np.nanmin(dscr[place]))
-            low = join((element("b", f"{least:,.2f}x"), element("small", "lowest")))
+            low = join((element("b", times(least)), element("small", "lowest")))
             rows.append(Strip(_scale(), _dscr_row(case, dscr[place]), low, (2 * place, 2 * place + 1)))
         balances = (money_cell(float(amount), run.scale) for amount in balance[place])
-        ratios = (number_cell(float(ratio), f"{ratio:,.2f}x") for ratio in dscr[place])
+        ratios = (number_cell(float(ratio), times(float(ratio))) for ratio in dscr[place])
         table.append((name_cell(facility), Cell("balance", "balance_closing", False), *balances))
         table.append((name_cell(facility), Cell("DSCR", "dscr", False), *ratios))
     axis = picture(time_axis(run.labels, 2), height=18, class_="plot heading")
@@ -110,6 +110,11 @@ def debt(case: Case) -> Figure | None:
     )
 
 
+def times(ratio: float) -> str:
+    """A ratio as it is read: 1.25x, in brackets below zero."""
+    return f"({-ratio:,.2f}x)" if ratio < 0 else f"{ratio:,.2f}x"
+
+
 def _balance_row(case: Case, balance: Array, commitment: float) -> Markup:
     high, count = 34.0, len(balance)
     reach = float(max(balance.max(), commitment, 0.01)) * 1.05
@@ -133,12 +138,12 @@ def _height(ratio: float) -> float:
 
 
 def _scale() -> Markup:
-    words = [text(1, _height(0) + 1, "DSCR 0x", class_="tick", text_anchor="end")]
+    words = [text(1, _height(0) + 1, "0x", class_="tick", text_anchor="end")]
     words += [
         text(1, _height(one.value) + 4, f"{one.value:.2f}x", class_="tick", text_anchor="end")
-        for one in (thresholds()[0], thresholds()[-1])
+        for one in thresholds()[:1]
     ]
-    words.append(text(1, _height(TOP) + 8, f"{TOP:.0f}x", class_="tick", text_anchor="end"))
+    words.append(text(1, _height(TOP) + 8, f"DSCR {TOP:.0f}x", class_="tick", text_anchor="end"))
     return picture(*words, height=HIGH)
 
 
@@ -183,8 +188,8 @@ def _reading(case: Case, balance: Array, dscr: Array) -> Markup:
         return words + " No debt service falls due in this run."
     place = np.unravel_index(int(np.nanargmin(dscr)), dscr.shape)
     below = int((dscr[np.isfinite(dscr)] < 1).sum())
-    words += Markup(" The DSCR is lowest in {}: {:,.2f}x on {}").format(
-        run.labels[place[1]], dscr[place], said(run.names["facility"][place[0]])
+    words += Markup(" The DSCR is lowest in {}: {} on {}").format(
+        run.labels[place[1]], times(float(dscr[place])), said(run.names["facility"][place[0]])
     )
     if below:
         return words + Markup("; debt service is not covered on {}.").format(plural(below, "quarterly date"))

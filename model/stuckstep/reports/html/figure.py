@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from ..amounts import MILLIONS, ONES, Scale, money, scale_of
+from ..amounts import BILLIONS, MILLIONS, Scale, money
 from .cases import Array, Run
 from .svg import bdi, element, join
 
@@ -74,9 +74,10 @@ def capital(words: Markup) -> Markup:
 
 
 def sum_in(run: Run, amount: float) -> str:
-    """An amount for a sentence, in its own scale but in no smaller one than m where the run is shown in m or bn."""
-    own = scale_of([amount])
-    scale = MILLIONS if own is ONES and run.scale is not ONES else own
+    """An amount for a sentence: in the unit of the figures, a small one in the next smaller."""
+    scale = run.scale
+    if scale is BILLIONS and abs(amount) < 0.1 * BILLIONS.units:
+        scale = MILLIONS
     shown = money(amount, scale)
     return f"{run.currency} 0" if shown in ("-", "") else f"{run.currency} {shown}{scale.suffix}"
 

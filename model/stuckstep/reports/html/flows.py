@@ -114,7 +114,7 @@ def _scale_labels(case: Case, sources: Stack, uses: Stack) -> Markup:
     """The round amounts at the left of the picture, upwards and downwards."""
     half, reach = TALL / 2, _reach(sources, uses)
     marks = [text(1, half - 3, "0", class_="tick", text_anchor="end")]
-    for tick in nice_ticks(reach, 3)[1:]:
+    for tick in nice_ticks(reach, 4)[1:]:
         words = _axis_words(tick / case.run.scale.units)
         high = tick / reach * (half - 8)
         marks += [
@@ -132,7 +132,7 @@ def _mirrored(case: Case, sources: Stack, uses: Stack) -> Markup:
     count, half, reach = len(case.run.labels), TALL / 2, _reach(sources, uses)
     tall = (half - 8) / reach
     parts = []
-    for tick in nice_ticks(reach, 3)[1:]:
+    for tick in nice_ticks(reach, 4)[1:]:
         parts += [line(0, half + sign * tick * tall, 1, half + sign * tick * tall, class_="hair") for sign in (-1, 1)]
     for sign, stack in ((-1, sources), (1, uses)):
         level = np.zeros(count)
@@ -211,7 +211,7 @@ def cash(case: Case) -> Figure:
         legend=(
             Key("cash at the quarter's end", style="cash"),
             Key("minimum it must keep", style="minimum"),
-            Key("below its minimum", style="unpaid"),
+            Key("short of it: nothing is distributed", style="late"),
         ),
         note="Each row has a scale of its own.",
     )
@@ -235,7 +235,7 @@ def _cash_row(case: Case, closing: Array, minimum: float) -> Markup:
                 1 / count,
                 high * (1 - minimum / reach),
                 high * (minimum - closing[at]) / reach,
-                class_="unpaid",
+                class_="late",
             )
             for at in np.flatnonzero(closing < minimum - 0.005)
         ]
@@ -252,7 +252,9 @@ def _cash_reading(case: Case, closing: Array, short: Sequence[tuple[str, int]]) 
     )
     if short:
         named = [Markup("{} from {}").format(said(account), run.labels[at]) for account, at in short]
-        words += Markup(" Below its minimum: {}.").format(Markup(", ").join(named))
+        words += Markup(" Short of its minimum, so that nothing is distributed from it: {}.").format(
+            Markup(", ").join(named)
+        )
     return words
 
 
@@ -306,7 +308,7 @@ def _idle_reading(case: Case, here: Array, base: Array) -> Markup:
     if not is_something(here).any():
         return Markup("At no quarter's end has anything been paid out on capacity that does not bill.")
     peak, base_peak = int(here.argmax()), float(base.max())
-    lead = Markup("At the end of {} {} has been paid out on capacity that does not bill yet, the most of the run")
+    lead = Markup("At the end of {}, {} has been paid out on capacity that does not bill yet, the most of the run")
     words = lead.format(run.labels[peak], sum_in(run, float(here[peak])))
     words += Markup(" (in base {}).").format(sum_in(run, base_peak)) if case.scenario != "base" else "."
     quarters = int(is_something(here).sum())

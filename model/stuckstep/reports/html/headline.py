@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from ..amounts import HALF_CENT, money
 from .beside import Beside, Slip
-from .cases import Case, is_something
-from .compare import late_words, latest
+from .cases import Case, is_something, latest
+from .compare import late_words
 from .cost import cost_words, dearest, dearest_words, losers
 from .figure import (
     Cell,
@@ -90,6 +90,8 @@ def _sentences(case: Case, beside: Beside) -> list[tuple[str, Markup]]:
 def _billing_words(case: Case, beside: Beside) -> Markup:
     place = latest(case)
     phase = said(case.run.names["phase"][place])
+    if len(case.run.names["phase"]) > 1:
+        phase = Markup("Phase {}").format(phase)
     planned, actual = day(case.of("planned_billing")[place]), day(case.of("billing_start")[place])
     if case.of("cancelled")[place]:
         words = Markup("{} was to bill from {}; its customer leaves at the long-stop.").format(phase, planned)

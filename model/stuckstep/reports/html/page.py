@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
-import io
 import os
 import zlib
 from collections.abc import Mapping
@@ -19,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from stuckstep.deal import Deal
+from stuckstep.deal.facts import facts as facts_by_id
 from stuckstep.results import run as run_deal
 from stuckstep.rules.checks import ALERTS, LAWS
 
@@ -36,6 +35,19 @@ from .schedule import ladder, steps
 from .svg import HATCHES
 
 LARGEST = 4_500_000  # bytes of scenarios packed into a file; those beyond stand in the comparison and workbook only
+
+
+LINKS = {  # the figures that can be jumped to, by the word that leads there
+    "timeline": "Payments",
+    "unpaid": "Unpaid",
+    "steps": "Steps",
+    "quarter": "One more quarter",
+    "idle": "Idle money",
+    "flows": "Flows",
+    "cash": "Cash",
+    "debt": "Debt",
+    "mw": "MW",
+}
 
 
 class Check(NamedTuple):
@@ -84,7 +96,7 @@ def report_html(run: Run, shown: str = "base") -> str:
         if size + len(text) > LARGEST:
             break
         packed[name], size = text, size + len(text)
-    facts = _facts()
+    facts = facts_by_id()
     return (
         environment()
         .get_template("report.html")
@@ -96,6 +108,7 @@ def report_html(run: Run, shown: str = "base") -> str:
             left_out=[name for name in run.scenarios if name not in packed],
             options=scenario_choice(run, shown, {shown, *packed}),
             compare=compare(run),
+        links=[(key, words) for key, words in LINKS.items() if f'id="figure-{key}"' in bodies[shown]],
             sheets=list(inputs.sheets(run.deal)),
             facts={name: facts[name] for name in inputs.cited(run.deal, set(facts))},
             linked=lambda words: inputs.linked(words, set(facts)),
@@ -174,16 +187,6 @@ def environment() -> Environment:
 def source(name: str) -> str:
     """A style sheet or script of the package, as text."""
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
-
-
-@cache
-def _facts() -> dict[str, dict[str, str]]:
-    """The facts that a deal's sources may cite, by id."""
-    table = files("stuckstep.deal").joinpath("facts.csv")
-    if not table.is_file():
-        return {}
-    rows = csv.DictReader(io.StringIO(table.read_text(encoding="utf-8")))
-    return {row["id"]: row for row in rows}
 
 
 def _packed(text: str) -> str:

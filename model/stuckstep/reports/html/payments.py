@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ..amounts import HALF_CENT, Scale, money
-from .cases import Array, Case, is_something
+from .cases import Array, Case, is_something, latest
 from .figure import (
     Cell,
     Figure,
@@ -34,8 +34,8 @@ ROW = 34.0
 @lru_cache(maxsize=4)  # every row of a picture asks
 def billing_marks(case: Case) -> list[tuple[str, float, str]]:
     """Vertical marks (class, share of the width, words): planned and actual billing of the phases that matter most."""
-    planned, actual, late = case.of("planned_billing"), case.of("billing_start"), case.of("days_late")
-    worst = int(np.nan_to_num(late, nan=1e6).argmax())
+    planned, actual = case.of("planned_billing"), case.of("billing_start")
+    worst = latest(case)
     marks = []
     for class_, date, words in (("planned", planned[worst], "planned"), ("actual", actual[worst], "bills")):
         share = share_of_date(date, case.run.ends)
@@ -81,7 +81,7 @@ def timeline(case: Case) -> Figure:
         at = tuple(range(len(table), len(table) + 3))
         table += [([name_cell(party), Cell(item, item, False)], values) for item, values in amounts.items()]
         total = money(float(paid[place].sum()), run.scale)
-        right = join((element("b", total), element("small", f"of {money(float(due[place].sum()), run.scale)}")))
+        right = join((element("b", total), element("small", _of(float(due[place].sum()), run.scale))))
         rows.append(Strip(name_label(party), _bars(case, *amounts.values()), right, at))
     axis = picture(time_axis(run.labels, 2), height=18, class_="plot heading")
     return Figure(
@@ -126,6 +126,10 @@ def _bars(case: Case, due: Array, paid: Array, unpaid: Array) -> Markup:
         if owed >= HALF_CENT:
             parts.append(bar(left, width, ROW - 1 - owed * tall, owed * tall, class_="due"))
     return picture(*parts, height=ROW)
+
+
+def _of(due: float, scale: Scale) -> str:
+    return f"of {money(due, scale)}" if due >= HALF_CENT else ""
 
 
 def _timeline_reading(case: Case) -> Markup:

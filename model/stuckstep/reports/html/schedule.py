@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from .beside import Beside, serials
-from .cases import Array, Case
+from .cases import Array, Case, phase_order
 from .figure import (
     Cell,
     Figure,
@@ -76,13 +76,6 @@ def steps(case: Case, beside: Beside) -> Figure:
         ),
         note=f"{left_out} more phases stand in the table only." if left_out else "",
     )
-
-
-def phase_order(case: Case) -> list[int]:
-    """Phases by how much they matter: cancelled, then the latest, then the largest."""
-    late = np.nan_to_num(case.of("days_late"), nan=1e6)
-    mw = [case.number("phases", phase, "mw") for phase in case.run.names["phase"]]
-    return sorted(range(len(late)), key=lambda place: (-late[place], -mw[place], place))
 
 
 def _phase_summary(case: Case, place: int) -> Markup:

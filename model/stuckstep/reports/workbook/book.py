@@ -78,9 +78,9 @@ def _expected(model: Model, results: Mapping[str, int], reshaped: Address) -> li
         values = model.values(name)[..., position]
         column = excel.FIRST_PERIOD if line.kind != "static" else excel.CONSTANT
         found.append(Expected(name, model.layout.lines[name], column, np.atleast_1d(values)))
-    for cell, row in model.live.rows.items():
+    for cell in excel.read_inputs(model.lines):
         value = model.sheets.value(cell)[position : position + 1]
-        found.append(Expected(str(cell), Address("live", row), 3, value))
+        found.append(Expected(str(cell), Address("live", model.live.rows[cell]), 3, value))
     clock = {excel.FIRST_DAY_ROW: model.periods.first_day, excel.NEXT_FIRST_DAY_ROW: model.periods.next_first_day}
     for row, days in clock.items():
         found.append(Expected("clock", Address(excel.TIMELINE, row), excel.FIRST_PERIOD, days))

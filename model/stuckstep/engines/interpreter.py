@@ -1,0 +1,241 @@
+"""The interpreter of the lanes, compiled by numba: a loop over steps, and in each a loop over the lanes of a register."""
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numba import njit
+
+LANES = 256  # scenarios in a register: the more, the less a step costs beside its arithmetic; the fewer, the nearer the cache
+# `one` stands for an operand that is the same in every lane: it is read once.
+OPERATORS = (
+    "add", "subtract", "multiply", "divide", "least", "most", "below", "upto", "unequal", "choose", "ratio", "whole",
+    "month", "copy", "pick", "sum 3", "sum 4", "multiply multiply", "multiply divide", "multiply add", "add product",
+    "subtract product", "most difference", "add one", "multiply one", "divide one", "least one", "most one",
+    "one below", "below one", "one upto", "upto one", "multiply one one", "scale", "most difference one", "share",
+    "from one",
+)  # fmt: skip
+NUMBERS = {name: number for number, name in enumerate(OPERATORS)}
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compiled(function: Function) -> Function:
+    """Compiled by numba, kept in a cache where a folder can be written. Never with fast-math: it changes results."""
+    options = {"nogil": True, "error_model": "numpy", "fastmath": False}
+    try:
+        return njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+    except RuntimeError:  # no folder for the cache: the package and the user's own are read-only
+        return njit(**options)(function)  # type: ignore[no-any-return]
+
+
+@compiled
+def month_of(date: float) -> float:
+    """YEAR x 12 + MONTH of a spreadsheet serial, by the calendar's 400-year cycles of 146,097 days from 1 March of year 0."""
+    days = np.int64(math.floor(date)) - 25569 + 719468
+    cycle = days // 146097
+    of_cycle = days - cycle * 146097
+    year = (of_cycle - of_cycle // 1460 + of_cycle // 36524 - of_cycle // 146096) // 365
+    of_year = of_cycle - (365 * year + year // 4 - year // 100)
+    shifted = (5 * of_year + 2) // 153  # 0 is March
+    month = shifted + 3 if shifted < 10 else shifted - 9
+    calendar = year + cycle * 400 + (1 if month <= 2 else 0)
+    return float(calendar * 12 + month)
+
+
+@compiled
+def carry_out_one(operator: int, out: Any, a: Any, b: Any, c: Any, d: Any, lanes: int) -> None:
+    """The steps in which an operand is the same in every lane."""
+    x, y, z = b[0], c[0], d[0]
+    if operator == 23:
+        for i in range(lanes):
+            out[i] = a[i] + x
+    elif operator == 24:
+        for i in range(lanes):
+            out[i] = a[i] * x
+    elif operator == 25:
+        for i in range(lanes):
+            out[i] = a[i] / x
+    elif operator == 26:
+        for i in range(lanes):
+            e = a[i]
+            out[i] = e if e < x else x
+    elif operator == 27:
+        for i in range(lanes):
+            e = a[i]
+            out[i] = e if e > x else x
+    elif operator == 28:
+        for i in range(lanes):
+            out[i] = 1.0 if x < a[i] else 0.0
+    elif operator == 29:
+        for i in range(lanes):
+            out[i] = 1.0 if a[i] < x else 0.0
+    elif operator == 30:
+        for i in range(lanes):
+            out[i] = 1.0 if x <= a[i] else 0.0
+    elif operator == 31:
+        for i in range(lanes):
+            out[i] = 1.0 if a[i] <= x else 0.0
+    elif operator == 32:
+        for i in range(lanes):
+            out[i] = a[i] * x * y
+    elif operator == 33:
+        for i in range(lanes):
+            out[i] = a[i] * x * y / z
+    elif operator == 34:  # the largest of one number and a difference
+        for i in range(lanes):
+            e = a[i] - c[i]
+            out[i] = e if e > x else x
+    elif operator == 35:  # the share of `b` that `a` pays: all of it when it comes near enough
+        near, all_of_it = c[0], d[0]
+        for i in range(lanes):
+            cash, wanted = a[i], b[i]
+            some = cash if cash > 0.0 else 0.0
+            part = some / wanted
+            part = part if wanted > 0.0 else 0.0
+            out[i] = all_of_it if wanted <= cash + near else part
+    elif operator == 36:
+        for i in range(lanes):
+            out[i] = x - a[i]
+
+
+@compiled
+def carry_out(code: Any, listed: Any, registers: Any, lanes: int) -> None:
+    """Carries out the steps over the first lanes of the registers. A result never lies in a register that it is read from."""
+    for step in range(code.shape[0]):
+        operator = code[step, 0]
+        out = registers[np.uint64(code[step, 1])]
+        a = registers[np.uint64(code[step, 2])]
+        b = registers[np.uint64(code[step, 3])]
+        c = registers[np.uint64(code[step, 4])]
+        d = registers[np.uint64(code[step, 5])]
+        if operator == 0:
+            for i in range(lanes):
+                out[i] = a[i] + b[i]
+        elif operator == 1:
+            for i in range(lanes):
+                out[i] = a[i] - b[i]
+        elif operator == 2:
+            for i in range(lanes):
+                out[i] = a[i] * b[i]
+        elif operator == 3:
+            for i in range(lanes):
+                out[i] = a[i] / b[i]
+        elif operator == 4:
+            for i in range(lanes):
+                x, y = a[i], b[i]
+                out[i] = x if x < y else y
+        elif operator == 5:
+            for i in range(lanes):
+                x, y = a[i], b[i]
+                out[i] = x if x > y else y
+        elif operator == 6:
+            for i in range(lanes):
+                out[i] = 1.0 if a[i] < b[i] else 0.0
+        elif operator == 7:
+            for i in range(lanes):
+                out[i] = 1.0 if a[i] <= b[i] else 0.0
+        elif operator == 8:
+            for i in range(lanes):
+                out[i] = 1.0 if a[i] != b[i] else 0.0
+        elif operator == 9:
+            for i in range(lanes):
+                x, y = b[i], c[i]
+                out[i] = x if a[i] != 0.0 else y
+        elif operator == 10:
+            for i in range(lanes):
+                y = b[i]
+                x = a[i] / y
+                out[i] = x if y > 0.0 else 0.0
+        elif operator == 11:
+            for i in range(lanes):
+                out[i] = np.floor(a[i])
+        elif operator == 12:
+            for i in range(lanes):
+                out[i] = month_of(a[i])
+        elif operator == 13:
+            for i in range(lanes):
+                out[i] = a[i]
+        elif operator == 14:
+            first = code[step, 6]
+            for i in range(lanes):
+                out[i] = registers[listed[first + np.int64(a[i])], i]
+        elif operator == 15:
+            signs = code[step, 6]
+            s, t = 1.0 - 2.0 * (signs & 1), 1.0 - 2.0 * ((signs >> 1) & 1)
+            for i in range(lanes):
+                out[i] = a[i] + s * b[i] + t * c[i]
+        elif operator == 16:
+            signs = code[step, 6]
+            s, t, u = 1.0 - 2.0 * (signs & 1), 1.0 - 2.0 * ((signs >> 1) & 1), 1.0 - 2.0 * ((signs >> 2) & 1)
+            for i in range(lanes):
+                out[i] = a[i] + s * b[i] + t * c[i] + u * d[i]
+        elif operator == 17:
+            for i in range(lanes):
+                out[i] = a[i] * b[i] * c[i]
+        elif operator == 18:
+            for i in range(lanes):
+                out[i] = a[i] * b[i] / c[i]
+        elif operator == 19:
+            for i in range(lanes):
+                out[i] = a[i] * b[i] + c[i]
+        elif operator == 20:
+            for i in range(lanes):
+                out[i] = a[i] + b[i] * c[i]
+        elif operator == 21:
+            for i in range(lanes):
+                out[i] = a[i] - b[i] * c[i]
+        elif operator == 22:
+            for i in range(lanes):
+                x, y = a[i], b[i] - c[i]
+                out[i] = x if x > y else y
+        else:
+            carry_out_one(operator, out, a, b, c, d, lanes)
+
+
+@compiled
+def interpret(
+    once: Any,
+    even: Any,
+    odd: Any,
+    listed: Any,
+    registers: Any,
+    given: Any,
+    values: Any,
+    moving: Any,
+    series: Any,
+    kept: Any,
+    kept_once: Any,
+    out_once: Any,
+    out: Any,
+) -> None:
+    """Runs all scenarios, a register full at a time; see `lanes.worker` for what everything is.
+
+    The steps of an odd period read what is carried over where those of an even one leave it, and leave it where those
+    read it, so that nothing is copied. given and values are the registers of the inputs and what they hold, (input,
+    scenario); moving and series the registers of what is the same in every scenario but not in every period, and what
+    they hold, (period, register); kept the registers written out after an even and after an odd period.
+    """
+    scenarios = values.shape[1]
+    for start in range(0, scenarios, LANES):
+        lanes = min(LANES, scenarios - start)
+        for place in range(given.shape[0]):
+            for i in range(lanes):
+                registers[given[place], i] = values[place, start + i]
+        carry_out(once, listed, registers, lanes)
+        for place in range(kept_once.shape[0]):
+            for i in range(lanes):
+                out_once[place, start + i] = registers[kept_once[place], i]
+        for period in range(series.shape[0]):
+            for place in range(moving.shape[0]):
+                held = series[period, place]
+                for i in range(lanes):
+                    registers[moving[place], i] = held
+            if period % 2 == 0:
+                carry_out(even, listed, registers, lanes)
+            else:
+                carry_out(odd, listed, registers, lanes)
+            for place in range(out.shape[0]):
+                row = kept[period % 2, place]
+                for i in range(lanes):
+                    out[place, period, start + i] = registers[row, i]
