@@ -1,7 +1,5 @@
 """The workbook agrees with the engine: every scenario of every shipped deal, random deals, changed inputs."""
 
-import csv
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +12,10 @@ from strategies import Tables, deals, write_tables
 from stuckstep.deal import DealError, read, scenario_names
 from system import is_required, require, require_uno
 from workbooks import (
+    ASSUMPTIONS,
     SELECTOR,
     Exported,
+    changed_superpod,
     compared,
     edited,
     exported,
@@ -26,7 +26,6 @@ from workbooks import (
     input_cell,
 )
 
-ASSUMPTIONS = Path(__file__).parents[1] / "assumptions"
 SHIPPED = sorted(folder.name for folder in ASSUMPTIONS.iterdir() if (folder / "deal.csv").exists())
 CHANGES = {
     ("steps", "hall", "delay"): "45",
@@ -89,30 +88,13 @@ def test_random_deals_are_the_engine_s_bit_for_bit(tables: Tables, tmp_path_fact
         assert read(book.path).digest == deal.digest
 
 
-def changed_deal(folder: Path, changes: dict[tuple[str, str, str], str]) -> Path:
-    """The superpod deal with other cells in its CSV files."""
-    shutil.copytree(ASSUMPTIONS / "superpod", folder)
-    for (table, row, column), value in changes.items():
-        path = folder / f"{table}.csv"
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-        for one in rows:
-            if next(iter(one.values())) == row:
-                one[column] = value
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, rows[0])
-            writer.writeheader()
-            writer.writerows(rows)
-    return folder
-
-
 @pytest.mark.parametrize("scenario", ["base", "chips_late_2q"])
 def test_a_changed_input_moves_the_workbook_as_it_moves_the_engine(scenario: str, tmp_path: Path) -> None:
     original = exported(read(ASSUMPTIONS / "superpod"), tmp_path / "superpod.xlsx")
     places = {input_cell(original.model.deal, *cell): float(value) for cell, value in CHANGES.items()}
     path = tmp_path / "edited.xlsx"
     path.write_bytes(edited(original.content, {**places, SELECTOR: scenario}, stripped=True))
-    changed = read(changed_deal(tmp_path / "changed", CHANGES))
+    changed = read(changed_superpod(tmp_path / "changed", CHANGES))
     expected = exported(changed, tmp_path / "expected.xlsx", scenario)
     before = original.model.values("parties.chipmaker.paid")[:, original.model.scenarios.index(scenario)]
     after = expected.model.values("parties.chipmaker.paid")[:, expected.model.position]
@@ -132,7 +114,7 @@ def test_a_changed_rank_asks_for_a_run_and_the_run_follows(tmp_path: Path) -> No
     path.write_bytes(edited(original.content, {input_cell(original.model.deal, *cell): places}))
     read_cell, _ = in_formualizer(path.read_bytes())
     assert read_cell("cover", 9, 3) == "CHANGED"
-    changed = read(changed_deal(tmp_path / "changed", {cell: places}))
+    changed = read(changed_superpod(tmp_path / "changed", {cell: places}))
     assert read(path).digest == changed.digest
     expected = exported(changed, tmp_path / "expected.xlsx")
     again = exported(read(path), tmp_path / "again.xlsx")
@@ -156,6 +138,15 @@ def test_formulas_in_input_cells_count_with_their_stored_value(tmp_path: Path) -
 def test_the_auditor_finds_nothing_high(tmp_path: Path) -> None:
     book = exported(read(ASSUMPTIONS / "superpod"), tmp_path / "superpod.xlsx")
     auditor = Path(sys.executable).with_name("spreadsheet-auditor")
-    command = [str(auditor), "--fail-on", "High", "--recalc-timeout", "1", "--out", str(tmp_path / "audit.md"), str(book.path)]
+    command = [
+        str(auditor),
+        "--fail-on",
+        "High",
+        "--recalc-timeout",
+        "1",
+        "--out",
+        str(tmp_path / "audit.md"),
+        str(book.path),
+    ]
     found = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, cwd=tmp_path)
     assert found.returncode == 0, found.stdout + found.stderr

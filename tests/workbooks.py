@@ -1,9 +1,11 @@
 """What the tests of the workbook share: exporting, editing a cell in the file, and recalculating in three engines."""
 
+import csv
 import io
 import json
 import math
 import re
+import shutil
 import subprocess
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +36,7 @@ class Answer(NamedTuple):
 
 
 SELECTOR = ("cover", "C5")
+ASSUMPTIONS = Path(__file__).parents[1] / "assumptions"
 _FORMULA = re.compile(r'(<c r="[A-Z]+[0-9]+"[^>]*?)(?: t="str")?(>)(<f>[^<]*</f>)<v>[^<]*</v>')
 
 
@@ -46,6 +49,23 @@ class Exported(NamedTuple):
     @property
     def content(self) -> bytes:
         return self.path.read_bytes()
+
+
+def changed_superpod(folder: Path, changes: Mapping[tuple[str, str, str], str]) -> Path:
+    """The superpod deal in a folder, with other cells (table, row, column) in its CSV files."""
+    shutil.copytree(ASSUMPTIONS / "superpod", folder)
+    for (table, row, column), value in changes.items():
+        path = folder / f"{table}.csv"
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        for one in rows:
+            if next(iter(one.values())) == row:
+                one[column] = value
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+    return folder
 
 
 def exported(deal: Deal, path: Path, selected: str = "base", solution: Solution | None = None) -> Exported:
@@ -63,7 +83,7 @@ def exported_all(deal: Deal, folder: Path) -> Iterator[Exported]:
         yield exported(deal, folder / f"book{number}.xlsx", part.sheets.scenarios[0], solution)
 
 
-# Editing ---------------------------------------------------------------------------------------------------------------
+# Editing --------------------------------------------------------------------------------------------------------------
 
 
 def sheet_parts(content: bytes) -> dict[str, str]:
@@ -80,7 +100,7 @@ def sheet_parts(content: bytes) -> dict[str, str]:
 
 
 def edited(content: bytes, changes: Mapping[tuple[str, str], float | str], *, stripped: bool = False) -> bytes:
-    """The file with other cells (a str that begins with <f> is a formula with its value), with `stripped` values removed."""
+    """The file with other cells (text that begins with <f>: a formula with its value); `stripped` of stored values."""
     parts = sheet_parts(content)
     stream = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as out:
@@ -118,7 +138,7 @@ def input_cell(deal: Deal, table: str, row: str, column: str) -> tuple[str, str]
     return table, f"{get_column_letter(headings.index(column) + 1)}{place}"
 
 
-# Recalculating ---------------------------------------------------------------------------------------------------------
+# Recalculating --------------------------------------------------------------------------------------------------------
 
 
 def in_formualizer(content: bytes) -> tuple[Read, Callable[[str], None]]:
@@ -194,7 +214,7 @@ def _number(letters: str) -> int:
     return number
 
 
-# Comparing -------------------------------------------------------------------------------------------------------------
+# Comparing ------------------------------------------------------------------------------------------------------------
 
 
 class Comparison(NamedTuple):

@@ -95,8 +95,8 @@ def _parts_of_own_sheets(archive: zipfile.ZipFile) -> set[str]:
     if not {book, relations} <= set(archive.namelist()):
         return set()
     targets = {one.get("Id"): one.get("Target", "") for one in fromstring(archive.read(relations))}
-    sheets = fromstring(archive.read(book)).iter(f"{{{_MAIN}}}sheet")
-    own = {targets.get(sheet.get(f"{{{_RELATION}}}id"), "") for sheet in sheets if sheet.get("name") in layout.OWN_SHEETS}
+    sheets = list(fromstring(archive.read(book)).iter(f"{{{_MAIN}}}sheet"))
+    own = {targets.get(one.get(f"{{{_RELATION}}}id"), "") for one in sheets if one.get("name") in layout.OWN_SHEETS}
     return {target.removeprefix("/") if target.startswith("/") else f"xl/{target}" for target in own if target}
 
 

@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numba import njit
 
-LANES = 256  # scenarios in a register: the more, the less a step costs beside its arithmetic; the fewer, the nearer the cache
+LANES = 512  # x
 # `one` stands for an operand that is the same in every lane: it is read once.
 OPERATORS = (
     "add", "subtract", "multiply", "divide", "least", "most", "below", "upto", "unequal", "choose", "ratio", "whole",
     "month", "copy", "pick", "sum 3", "sum 4", "multiply multiply", "multiply divide", "multiply add", "add product",
     "subtract product", "most difference", "add one", "multiply one", "divide one", "least one", "most one",
     "one below", "below one", "one upto", "upto one", "multiply one one", "scale", "most difference one", "share",
-    "from one",
+    "from one", "pick one",
 )  # fmt: skip
 NUMBERS = {name: number for number, name in enumerate(OPERATORS)}
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -44,153 +44,158 @@ def month_of(date: float) -> float:
 
 
 @compiled
-def carry_out_one(operator: int, out: Any, a: Any, b: Any, c: Any, d: Any, lanes: int) -> None:
-    """The steps in which an operand is the same in every lane."""
-    x, y, z = b[0], c[0], d[0]
-    if operator == 23:
-        for i in range(lanes):
-            out[i] = a[i] + x
-    elif operator == 24:
-        for i in range(lanes):
-            out[i] = a[i] * x
-    elif operator == 25:
-        for i in range(lanes):
-            out[i] = a[i] / x
-    elif operator == 26:
-        for i in range(lanes):
-            e = a[i]
-            out[i] = e if e < x else x
-    elif operator == 27:
-        for i in range(lanes):
-            e = a[i]
-            out[i] = e if e > x else x
-    elif operator == 28:
-        for i in range(lanes):
-            out[i] = 1.0 if x < a[i] else 0.0
-    elif operator == 29:
-        for i in range(lanes):
-            out[i] = 1.0 if a[i] < x else 0.0
-    elif operator == 30:
-        for i in range(lanes):
-            out[i] = 1.0 if x <= a[i] else 0.0
-    elif operator == 31:
-        for i in range(lanes):
-            out[i] = 1.0 if a[i] <= x else 0.0
-    elif operator == 32:
-        for i in range(lanes):
-            out[i] = a[i] * x * y
-    elif operator == 33:
-        for i in range(lanes):
-            out[i] = a[i] * x * y / z
-    elif operator == 34:  # the largest of one number and a difference
-        for i in range(lanes):
-            e = a[i] - c[i]
-            out[i] = e if e > x else x
-    elif operator == 35:  # the share of `b` that `a` pays: all of it when it comes near enough
-        near, all_of_it = c[0], d[0]
-        for i in range(lanes):
-            cash, wanted = a[i], b[i]
-            some = cash if cash > 0.0 else 0.0
-            part = some / wanted
-            part = part if wanted > 0.0 else 0.0
-            out[i] = all_of_it if wanted <= cash + near else part
-    elif operator == 36:
-        for i in range(lanes):
-            out[i] = x - a[i]
-
-
-@compiled
-def carry_out(code: Any, listed: Any, registers: Any, lanes: int) -> None:
+def carry_out(code: Any, listed: Any, numbers: Any, r: Any, lanes: int) -> None:
     """Carries out the steps over the first lanes of the registers. A result never lies in a register that it is read from."""
     for step in range(code.shape[0]):
         operator = code[step, 0]
-        out = registers[np.uint64(code[step, 1])]
-        a = registers[np.uint64(code[step, 2])]
-        b = registers[np.uint64(code[step, 3])]
-        c = registers[np.uint64(code[step, 4])]
-        d = registers[np.uint64(code[step, 5])]
+        out, a, b, c, d = code[step, 1], code[step, 2], code[step, 3], code[step, 4], code[step, 5]
         if operator == 0:
             for i in range(lanes):
-                out[i] = a[i] + b[i]
+                r[out, i] = r[a, i] + r[b, i]
         elif operator == 1:
             for i in range(lanes):
-                out[i] = a[i] - b[i]
+                r[out, i] = r[a, i] - r[b, i]
         elif operator == 2:
             for i in range(lanes):
-                out[i] = a[i] * b[i]
+                r[out, i] = r[a, i] * r[b, i]
         elif operator == 3:
             for i in range(lanes):
-                out[i] = a[i] / b[i]
+                r[out, i] = r[a, i] / r[b, i]
         elif operator == 4:
             for i in range(lanes):
-                x, y = a[i], b[i]
-                out[i] = x if x < y else y
+                x, y = r[a, i], r[b, i]
+                r[out, i] = x if x < y else y
         elif operator == 5:
             for i in range(lanes):
-                x, y = a[i], b[i]
-                out[i] = x if x > y else y
+                x, y = r[a, i], r[b, i]
+                r[out, i] = x if x > y else y
         elif operator == 6:
             for i in range(lanes):
-                out[i] = 1.0 if a[i] < b[i] else 0.0
+                r[out, i] = 1.0 if r[a, i] < r[b, i] else 0.0
         elif operator == 7:
             for i in range(lanes):
-                out[i] = 1.0 if a[i] <= b[i] else 0.0
+                r[out, i] = 1.0 if r[a, i] <= r[b, i] else 0.0
         elif operator == 8:
             for i in range(lanes):
-                out[i] = 1.0 if a[i] != b[i] else 0.0
+                r[out, i] = 1.0 if r[a, i] != r[b, i] else 0.0
         elif operator == 9:
             for i in range(lanes):
-                x, y = b[i], c[i]
-                out[i] = x if a[i] != 0.0 else y
+                x, y = r[b, i], r[c, i]
+                r[out, i] = x if r[a, i] != 0.0 else y
         elif operator == 10:
             for i in range(lanes):
-                y = b[i]
-                x = a[i] / y
-                out[i] = x if y > 0.0 else 0.0
+                y = r[b, i]
+                x = r[a, i] / y
+                r[out, i] = x if y > 0.0 else 0.0
         elif operator == 11:
             for i in range(lanes):
-                out[i] = np.floor(a[i])
+                r[out, i] = np.floor(r[a, i])
         elif operator == 12:
             for i in range(lanes):
-                out[i] = month_of(a[i])
+                r[out, i] = month_of(r[a, i])
         elif operator == 13:
             for i in range(lanes):
-                out[i] = a[i]
+                r[out, i] = r[a, i]
         elif operator == 14:
             first = code[step, 6]
             for i in range(lanes):
-                out[i] = registers[listed[first + np.int64(a[i])], i]
+                r[out, i] = r[listed[first + np.int64(r[a, i])], i]
         elif operator == 15:
             signs = code[step, 6]
             s, t = 1.0 - 2.0 * (signs & 1), 1.0 - 2.0 * ((signs >> 1) & 1)
             for i in range(lanes):
-                out[i] = a[i] + s * b[i] + t * c[i]
+                r[out, i] = r[a, i] + s * r[b, i] + t * r[c, i]
         elif operator == 16:
             signs = code[step, 6]
             s, t, u = 1.0 - 2.0 * (signs & 1), 1.0 - 2.0 * ((signs >> 1) & 1), 1.0 - 2.0 * ((signs >> 2) & 1)
             for i in range(lanes):
-                out[i] = a[i] + s * b[i] + t * c[i] + u * d[i]
+                r[out, i] = r[a, i] + s * r[b, i] + t * r[c, i] + u * r[d, i]
         elif operator == 17:
             for i in range(lanes):
-                out[i] = a[i] * b[i] * c[i]
+                r[out, i] = r[a, i] * r[b, i] * r[c, i]
         elif operator == 18:
             for i in range(lanes):
-                out[i] = a[i] * b[i] / c[i]
+                r[out, i] = r[a, i] * r[b, i] / r[c, i]
         elif operator == 19:
             for i in range(lanes):
-                out[i] = a[i] * b[i] + c[i]
+                r[out, i] = r[a, i] * r[b, i] + r[c, i]
         elif operator == 20:
             for i in range(lanes):
-                out[i] = a[i] + b[i] * c[i]
+                r[out, i] = r[a, i] + r[b, i] * r[c, i]
         elif operator == 21:
             for i in range(lanes):
-                out[i] = a[i] - b[i] * c[i]
+                r[out, i] = r[a, i] - r[b, i] * r[c, i]
         elif operator == 22:
             for i in range(lanes):
-                x, y = a[i], b[i] - c[i]
-                out[i] = x if x > y else y
-        else:
-            carry_out_one(operator, out, a, b, c, d, lanes)
+                x, y = r[a, i], r[b, i] - r[c, i]
+                r[out, i] = x if x > y else y
+        elif operator == 23:
+            x = r[b, 0]
+            for i in range(lanes):
+                r[out, i] = r[a, i] + x
+        elif operator == 24:
+            x = r[b, 0]
+            for i in range(lanes):
+                r[out, i] = r[a, i] * x
+        elif operator == 25:
+            x = r[b, 0]
+            for i in range(lanes):
+                r[out, i] = r[a, i] / x
+        elif operator == 26:
+            x = r[b, 0]
+            for i in range(lanes):
+                e = r[a, i]
+                r[out, i] = e if e < x else x
+        elif operator == 27:
+            x = r[b, 0]
+            for i in range(lanes):
+                e = r[a, i]
+                r[out, i] = e if e > x else x
+        elif operator == 28:
+            x = r[b, 0]
+            for i in range(lanes):
+                r[out, i] = 1.0 if x < r[a, i] else 0.0
+        elif operator == 29:
+            x = r[b, 0]
+            for i in range(lanes):
+                r[out, i] = 1.0 if r[a, i] < x else 0.0
+        elif operator == 30:
+            x = r[b, 0]
+            for i in range(lanes):
+                r[out, i] = 1.0 if x <= r[a, i] else 0.0
+        elif operator == 31:
+            x = r[b, 0]
+            for i in range(lanes):
+                r[out, i] = 1.0 if r[a, i] <= x else 0.0
+        elif operator == 32:
+            x, y = r[b, 0], r[c, 0]
+            for i in range(lanes):
+                r[out, i] = r[a, i] * x * y
+        elif operator == 33:
+            x, y, z = r[b, 0], r[c, 0], r[d, 0]
+            for i in range(lanes):
+                r[out, i] = r[a, i] * x * y / z
+        elif operator == 34:  # the largest of one number and a difference
+            x = r[b, 0]
+            for i in range(lanes):
+                e = r[a, i] - r[c, i]
+                r[out, i] = e if e > x else x
+        elif operator == 35:  # the share of `b` that `a` pays: all of it when it comes near enough
+            near, all_of_it = r[c, 0], r[d, 0]
+            for i in range(lanes):
+                cash, wanted = r[a, i], r[b, i]
+                some = cash if cash > 0.0 else 0.0
+                part = some / wanted
+                part = part if wanted > 0.0 else 0.0
+                r[out, i] = all_of_it if wanted <= cash + near else part
+        elif operator == 36:
+            x = r[b, 0]
+            for i in range(lanes):
+                r[out, i] = x - r[a, i]
+        elif operator == 37:
+            first = code[step, 6]
+            for i in range(lanes):
+                r[out, i] = numbers[first + np.int64(r[a, i])]
 
 
 @compiled
@@ -199,6 +204,7 @@ def interpret(
     even: Any,
     odd: Any,
     listed: Any,
+    numbers: Any,
     registers: Any,
     given: Any,
     values: Any,
@@ -222,7 +228,7 @@ def interpret(
         for place in range(given.shape[0]):
             for i in range(lanes):
                 registers[given[place], i] = values[place, start + i]
-        carry_out(once, listed, registers, lanes)
+        carry_out(once, listed, numbers, registers, lanes)
         for place in range(kept_once.shape[0]):
             for i in range(lanes):
                 out_once[place, start + i] = registers[kept_once[place], i]
@@ -232,9 +238,9 @@ def interpret(
                 for i in range(lanes):
                     registers[moving[place], i] = held
             if period % 2 == 0:
-                carry_out(even, listed, registers, lanes)
+                carry_out(even, listed, numbers, registers, lanes)
             else:
-                carry_out(odd, listed, registers, lanes)
+                carry_out(odd, listed, numbers, registers, lanes)
             for place in range(out.shape[0]):
                 row = kept[period % 2, place]
                 for i in range(lanes):

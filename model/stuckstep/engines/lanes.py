@@ -35,7 +35,9 @@ def worker(job: Job, width: int) -> Worker:
     odd[:, 1:-1] = swapped[even[:, 1:-1]]
     moving = np.flatnonzero((slots != slots[:1]).any(axis=0))
     series = np.ascontiguousarray(slots[:, moving])
-    listed, given = np.array([*lists, 0]), np.array([*layout.inputs.values()], dtype=np.int64)
+    listed = np.array([*lists, 0])
+    numbers = registers[listed, 0]  # what the lists hold that are the same in every lane
+    given = np.array([*layout.inputs.values()], dtype=np.int64)
     kept = np.stack([np.arange(layout.kept_rows), swapped[: layout.kept_rows]])
     kept_once = np.array([*dict.fromkeys(layout.kept_once.values())], dtype=np.int64)
     places = {register: place for place, register in enumerate(kept_once.tolist())}
@@ -47,7 +49,7 @@ def worker(job: Job, width: int) -> Worker:
         for place, cell in enumerate(layout.inputs):
             values[place] = columns[cell]
         rows = (moving + first_slot, series, kept, kept_once, out_once, out)
-        interpret(once, even, odd, listed, registers, given, values, *rows)
+        interpret(once, even, odd, listed, numbers, registers, given, values, *rows)
         found = {line: rows[..., :size] for line, rows in same.items()}
         found |= {line: out_once[places[row], :size] for line, row in layout.kept_once.items()}
         return found | {line: out[row, :, :size] for line, row in layout.kept.items()}
@@ -75,6 +77,7 @@ def _encode(steps: Sequence[Step], first_slot: int, lists: list[int]) -> Code:
         if name == "pick":
             code[place, -1] = len(lists)
             lists += rows[1:]
+            name = "pick one" if min(rows[1:]) >= first_slot else name
             rows = rows[:1]
         name, rows = _variant(name, rows, [row >= first_slot for row in rows])
         code[place, 0], code[place, 1] = NUMBERS[name], result

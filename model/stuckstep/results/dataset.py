@@ -148,7 +148,7 @@ def _debt(solution: Solution, grid: Grid, variables: dict[str, Variable]) -> Ite
         attributes = {"long_name": f"{kind} that falls due", "formula": formula, "cell_methods": "quarter: sum"}
         yield f"{kind}_due", (dims, values, attributes | {"units": _unit(solution, "money")})
     cfads, service = variables["cfads"][1], variables["debt_service"][1]
-    is_due = service >= HALF_CENT  # after the last instalment dust may be left
+    is_due = service > HALF_CENT  # after the last instalment dust may be left
     dscr = np.where(is_due, cfads / np.where(is_due, service, 1.0), np.nan)
     attributes = {
         "long_name": "debt service cover ratio; absent where nothing is due",

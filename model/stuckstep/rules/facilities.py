@@ -1,6 +1,6 @@
 """Facilities: what may be drawn, what is drawn, and the fee, interest and principal that follow."""
 
-from stuckstep.deal import Sheets
+from stuckstep.deal import Place, Sheets
 
 from .claims import Claim, claim_phases, say_claimed
 from .constants import constant
@@ -236,22 +236,26 @@ def add_balances(lines: Lines, sheets: Sheets) -> None:
 def add_cover(lines: Lines, sheets: Sheets, claims: tuple[Claim, ...]) -> None:
     """CFADS and debt service: the two sides of the DSCR, in the account that first pays the facility's principal."""
     for facility in sheets.keys("facilities"):
-        own = (f"{facility}.fee", f"{facility}.interest")
         place = next(claim for claim in claims if claim.name == f"{facility}.principal").places[0]
-        ahead = [
-            lines.at("claims", claim.name, "due")
-            for claim in claims
-            if claim.kind != "residual" and claim.name not in own
-            and any(p.account == place.account and p.rank < place.rank for p in claim.places)
-        ]  # fmt: skip
-        cfads = (
-            lines.at("accounts", place.account, "collected") - total(ahead)
-            if ahead
-            else lines.at("accounts", place.account, "collected")
-        )
+        ahead = (lines.at("claims", name, "due") for name in _ahead_of_principal(facility, place, claims))
         says = f"what {place.account} collects, less what falls due there ahead of the principal of {facility}"
-        lines.add("facilities", facility, "cfads", "money", says, cfads)
+        cfads = lines.at("accounts", place.account, "collected") - total(ahead)
+        cfads = lines.add("facilities", facility, "cfads", "money", says, cfads)
         service = lines.at("claims", f"{facility}.interest", "due") + lines.at("claims", f"{facility}.principal", "due")
-        lines.add("facilities", facility, "debt service", "money", f"interest and principal of {facility} due", service)
-        cover = ratio(lines.at("facilities", facility, "cfads"), service)
-        lines.add("facilities", facility, "dscr", "x", f"CFADS of {facility} over its debt service", cover)
+        says = f"interest and principal of {facility} that fall due"
+        service = lines.add("facilities", facility, "debt service", "money", says, service)
+        # after the last instalment dust may be left, over which a ratio would mean nothing
+        is_due = below(constant(lines, "half_cent"), service)
+        says = f"CFADS of {facility} over its debt service; 0 where nothing is due"
+        lines.add("facilities", facility, "dscr", "x", says, choose(is_due, ratio(cfads, service), ZERO))
+
+
+def _ahead_of_principal(facility: str, place: Place, claims: tuple[Claim, ...]) -> list[str]:
+    """The claims of a lower rank in the principal's first account, the facility's own fee and interest apart."""
+    own = (f"{facility}.fee", f"{facility}.interest")
+    return [
+        claim.name
+        for claim in claims
+        if claim.kind != "residual" and claim.name not in own
+        if any(one.account == place.account and one.rank < place.rank for one in claim.places)
+    ]

@@ -1,8 +1,8 @@
 """Reads the lines as live spreadsheet formulas: one row for each line, one formula along all periods.
 
-Every calculation sheet has the same columns: label, what it says, unit, constant, total, the period before the first, then
-one column for each period. A static line stands in the constant column. What this module makes is plain content by cell;
-dressing it is the business of the reports.
+Every calculation sheet has the same columns: label, what it says, unit, constant, total, the period before the first,
+then one column for each period. A static line stands in the constant column. What this module makes is plain content by
+cell; dressing it is the business of the reports.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -65,7 +65,7 @@ class Layout(NamedTuple):
 
 
 def lay_out(lines: Lines, periods: int, reserved: Mapping[str, int] | None = None) -> Layout:
-    """A sheet for each table of lines, a block for each row of the table, the lines of a block in the order they were said.
+    """A sheet for each table of lines, a block for each row of the table, its lines in the order they were said.
 
     Corkscrews stand last in their block. `reserved` gives the rows to leave free at the top of a sheet.
     """

@@ -1,8 +1,8 @@
-"""The inputs as a spreadsheet sees them: the assumption sheets, and a sheet with the live values of the chosen scenario.
+"""The inputs as a spreadsheet sees them: the assumption sheets, and a sheet with the values of the chosen scenario.
 
-On the sheet `live` every input that the formulas read has one row: the value of the chosen scenario, the default of a blank
-cell, the value in the base sheets, and what each scenario changes it to, linked to the scenarios sheet; blank where a scenario
-changes nothing.
+On the sheet `live` every input that the formulas read has one row: the value of the chosen scenario, the default of a
+blank cell, the value in the base sheets, and what each scenario changes it to, linked to the scenarios sheet; blank
+where a scenario changes nothing.
 """
 
 from collections.abc import Iterable, Mapping

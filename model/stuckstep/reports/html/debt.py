@@ -57,28 +57,7 @@ def debt(case: Case) -> Figure | None:
     if not run.names["facility"]:
         return None
     balance, dscr = case.of("balance_closing"), case.of("dscr")
-    rows, table = [Strip("", mark_words(case))], []
-    for place, facility in enumerate(run.names["facility"]):
-        lender = pretty(str(case.sheets.cell("facilities", facility, "lender")))
-        commitment = case.number("facilities", facility, "commitment")
-        peak = money(float(balance[place].max()), run.scale)
-        right = join((element("b", peak), element("small", f"of {money(commitment, run.scale)}")))
-        rows.append(
-            Strip(
-                name_label(facility, lender),
-                _balance_row(case, balance[place], commitment),
-                right,
-                (2 * place, 2 * place + 1),
-            )
-        )
-        if np.isfinite(dscr[place]).any():
-            least = float(np.nanmin(dscr[place]))
-            low = join((element("b", times(least)), element("small", "lowest")))
-            rows.append(Strip(_scale(), _dscr_row(case, dscr[place]), low, (2 * place, 2 * place + 1)))
-        balances = (money_cell(float(amount), run.scale) for amount in balance[place])
-        ratios = (number_cell(float(ratio), times(float(ratio))) for ratio in dscr[place])
-        table.append((name_cell(facility), Cell("balance", "balance_closing", False), *balances))
-        table.append((name_cell(facility), Cell("DSCR", "dscr", False), *ratios))
+    rows, table = _rows(case, balance, dscr)
     axis = picture(time_axis(run.labels, 2), height=18, class_="plot heading")
     named = "; ".join(
         f"{one.value:.2f}x {one.words}" + (f" ({one.source})" if one.source else "") for one in thresholds()
@@ -108,6 +87,35 @@ def debt(case: Case) -> Figure | None:
         note=f"Thresholds: {named}. A DSCR above {TOP:.0f}x stands at the top, one below zero at the bottom; there is "
         "none where nothing is due. A deal's own tests are not among its sheets, so no breach is claimed.",
     )
+
+
+def _rows(case: Case, balance: Array, dscr: Array) -> tuple[list[Strip], list[tuple[Cell, ...]]]:
+    """The strips of the picture and the rows of the table: balance and DSCR of each facility."""
+    run = case.run
+    rows: list[Strip] = [Strip("", mark_words(case))]
+    table: list[tuple[Cell, ...]] = []
+    for place, facility in enumerate(run.names["facility"]):
+        lender = pretty(str(case.sheets.cell("facilities", facility, "lender")))
+        commitment = case.number("facilities", facility, "commitment")
+        peak = money(float(balance[place].max()), run.scale)
+        right = join((element("b", peak), element("small", f"of {money(commitment, run.scale)}")))
+        rows.append(
+            Strip(
+                name_label(facility, lender),
+                _balance_row(case, balance[place], commitment),
+                right,
+                (2 * place, 2 * place + 1),
+            )
+        )
+        if np.isfinite(dscr[place]).any():
+            least = float(np.nanmin(dscr[place]))
+            low = join((element("b", times(least)), element("small", "lowest")))
+            rows.append(Strip(_scale(), _dscr_row(case, dscr[place]), low, (2 * place, 2 * place + 1)))
+        balances = (money_cell(float(amount), run.scale) for amount in balance[place])
+        ratios = (number_cell(float(ratio), times(float(ratio))) for ratio in dscr[place])
+        table.append((name_cell(facility), Cell("balance", "balance_closing", False), *balances))
+        table.append((name_cell(facility), Cell("DSCR", "dscr", False), *ratios))
+    return rows, table
 
 
 def times(ratio: float) -> str:

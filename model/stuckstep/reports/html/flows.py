@@ -30,7 +30,7 @@ from .svg import area_path, bar, element, join, line, picture, steps_path, stret
 
 TALL = 250.0
 MOST_SHOWN = 6  # more kinds than these in one stack cannot be told apart
-_SOURCES = {"collections": "#0b4f8a", "prepayments": "#5ba3cf", "loans": "#1b7f79", "supports": "#8fd0b5"}
+_SOURCES = {"collections": "#0b4f8a", "prepayments": "#7fb2dd", "loans": "#c8650c", "supports": "#f0bf86"}
 _FROM_CASH = "#c9ced6"
 
 Stack = list[tuple[str, str, Array]]  # name, colour, amounts by quarter

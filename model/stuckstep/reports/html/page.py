@@ -108,7 +108,7 @@ def report_html(run: Run, shown: str = "base") -> str:
             left_out=[name for name in run.scenarios if name not in packed],
             options=scenario_choice(run, shown, {shown, *packed}),
             compare=compare(run),
-        links=[(key, words) for key, words in LINKS.items() if f'id="figure-{key}"' in bodies[shown]],
+            links=[(key, words) for key, words in LINKS.items() if f'id="figure-{key}"' in bodies[shown]],
             sheets=list(inputs.sheets(run.deal)),
             facts={name: facts[name] for name in inputs.cited(run.deal, set(facts))},
             linked=lambda words: inputs.linked(words, set(facts)),

@@ -1,4 +1,4 @@
-"""The live workbook: the lines as formulas, dressed, with values that a spreadsheet engine and the array engine agree on.
+"""The live workbook: the lines as formulas, dressed, with values on which a spreadsheet engine and the arrays agree.
 
 `export` writes it; no workbook that disagrees with the engine ever reaches its place.
 """
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import xarray as xr
 
-from stuckstep.deal import Deal
+from stuckstep.deal import Deal, variants
 from stuckstep.results import Solution, label, solve
 
 from .book import put_together
@@ -47,10 +47,12 @@ def export(
     """
     path = Path(path)
     solution = solve(deal) if solution is None else solution
+    if selected not in solution.scenarios:
+        variants(deal, [selected])  # says that there is no such scenario
     dataset = label(solution) if dataset is None else dataset
     model = model_of(solution, dataset, selected)
     book = put_together(model, datetime.datetime.now(datetime.UTC))
     values = recalculate(book.package.write(), list(book.pages.values()))
     compared = compare(book.expected, values, book.pages)
     publish(book.package.write(values), path)
-    return Report(path, model.scenarios, sum(map(len, values.values())), compared.count, compared.worst)
+    return Report(path, model.scenarios, sum(map(len, values.values())), compared.cells, compared.worst)

@@ -2,10 +2,13 @@
 
 import datetime
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
-from openpyxl.formatting.rule import FormulaRule
+from openpyxl.formatting.rule import Rule
 from openpyxl.styles import PatternFill
+from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.cell_range import MultiCellRange
 from openpyxl.worksheet.datavalidation import DataValidation
 
 from stuckstep.deal import Cell, Column, Row, Value, schema, serial
@@ -18,6 +21,12 @@ from .styles import RED
 
 SPARE_ROWS = 20  # rows below a table that already have its drop-downs and bounds
 WIDEST, WIDEST_NOTE, NARROWEST = 34, 60, 9
+_KINDS: Mapping[str, Literal["decimal", "whole", "date"]] = {
+    "number": "decimal",
+    "days": "whole",
+    "count": "whole",
+    "date": "date",
+}
 _MARKS = ("=", "+", "-", "@", "'", "\t")
 NOTES = ("unit", "source", "note")
 _PROMPT, _PROMPT_TITLE, _LIST = 255, 32, 255  # characters a spreadsheet takes
@@ -39,7 +48,8 @@ def add_table(page: Page, model: Model, table: str) -> None:
     page.sheet.freeze_panes = "B2"
     set_print(page, "1:1", "A:A")
     whole = f"A1:{get_column_letter(len(names))}1"
-    page.sheet.conditional_formatting.add(whole, FormulaRule([f"{MASTER}>0"], fill=PatternFill(bgColor=RED)))
+    warning = DifferentialStyle(fill=PatternFill(bgColor=RED))
+    page.sheet.conditional_formatting.add(whole, Rule("expression", formula=[f"{MASTER}>0"], dxf=warning))
     for validation in _validations(model, table):
         page.sheet.add_data_validation(validation)
 
@@ -139,7 +149,8 @@ def _validations(model: Model, table: str) -> Iterator[DataValidation]:
 
 
 def _validation(model: Model, column: Column, where: str) -> DataValidation:
-    validation = DataValidation(allow_blank=True, sqref=where, **_rule(model, column))
+    validation = _rule(model, column)
+    validation.allow_blank, validation.sqref = True, MultiCellRange(where)
     validation.promptTitle = column.column[:_PROMPT_TITLE]
     unit = "" if column.type not in ("number", "days", "count", "date") else f" [{column.unit}]"
     validation.prompt = f"{column.meaning}{unit}{_default(column)}"[:_PROMPT]
@@ -159,18 +170,17 @@ def _range(column: Column) -> str:
     return "" if column.low is None else f" ({text_of(column.low)} to {text_of(column.high)})"
 
 
-def _rule(model: Model, column: Column) -> Mapping[str, str | None]:
+def _rule(model: Model, column: Column) -> DataValidation:
     if column.type == "choice":
         choices = f'"{",".join(column.allowed)}"'
-        return {"type": "list", "formula1": choices} if len(choices) <= _LIST else {}
+        return DataValidation("list", choices) if len(choices) <= _LIST else DataValidation()
     if column.type == "ref" and len(column.sources) == 1 and not column.words:
         rows = model.deal.tables.get(column.sources[0], ())
-        return {"type": "list", "formula1": f"{column.sources[0]}!$A$2:$A${len(rows) + 1}"} if rows else {}
-    kinds = {"number": "decimal", "days": "whole", "count": "whole", "date": "date"}
-    if column.type in kinds and column.low is not None and column.high is not None:
-        low, high = (_bound(bound) for bound in (column.low, column.high))
-        return {"type": kinds[column.type], "operator": "between", "formula1": low, "formula2": high}
-    return {}
+        return DataValidation("list", f"{column.sources[0]}!$A$2:$A${len(rows) + 1}") if rows else DataValidation()
+    kind = _KINDS.get(column.type)
+    if kind is None or column.low is None or column.high is None:
+        return DataValidation()
+    return DataValidation(kind, _bound(column.low), _bound(column.high), operator="between")
 
 
 def _bound(bound: float | datetime.date) -> str:

@@ -27,7 +27,13 @@ from .styles import Styles
 from .summaries import add_payment_dates, add_stuck_steps
 from .values import Expected
 
-TABS: Mapping[str, str] = {"cover": "1F3A5F", "inputs": "F2C94C", "calculations": "9AA5B1", "outputs": "2E7D32", "log": "7B6D8D"}
+TABS: Mapping[str, str] = {
+    "cover": "1F3A5F",
+    "inputs": "F2C94C",
+    "calculations": "9AA5B1",
+    "outputs": "2E7D32",
+    "log": "7B6D8D",
+}
 
 
 class Book(NamedTuple):
@@ -45,7 +51,9 @@ def put_together(model: Model, written: datetime.datetime) -> Book:
     tables = list(dict.fromkeys(column.table for column in schema()))
     calculations = list(dict.fromkeys(excel.SHEETS.values()))
     kinds = {"cover": "cover"} | dict.fromkeys(tables, "inputs") | {"live": "inputs"}
-    kinds |= dict.fromkeys(calculations, "calculations") | dict.fromkeys(("results", "charts"), "outputs") | {"log": "log"}
+    kinds |= (
+        dict.fromkeys(calculations, "calculations") | dict.fromkeys(("results", "charts"), "outputs") | {"log": "log"}
+    )
     pages = {}
     for name, kind in kinds.items():
         pages[name] = Page(book.create_sheet(name), styles)
@@ -65,7 +73,6 @@ def put_together(model: Model, written: datetime.datetime) -> Book:
     add_cover(pages["cover"], model, stuck, results, list(pages))
     for page in pages.values():
         page.sheet.sheet_format.outlineLevelRow = max(page.outlines.values(), default=0)
-        page.sheet.sheet_properties.outlinePr.summaryBelow = True
     styles.close()
     book.properties.creator, book.properties.title = "stuckstep", model.item("title")
     return Book(Package(book, list(pages.values())), pages, list(_expected(model, results, reshaped)))

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 
-from openpyxl.formatting.rule import FormulaRule
+from openpyxl.formatting.rule import Rule
 from openpyxl.styles import Font, PatternFill
+from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.header_footer import HeaderFooterItem
+from openpyxl.worksheet.properties import PageSetupProperties
 
 from stuckstep.engines import excel
 from stuckstep.engines.excel import Formula
@@ -39,22 +42,23 @@ WIDTHS = (31, 48, 10, 14, 15, 14)
 PERIOD_WIDTH = 13.5
 ONE_LINE = 74  # characters that the column of words holds in one line
 # Lines whose sum over the periods means something: what flows, and flags.
-FLOWS = frozenset(
-    "billed payable collected prepaid due late paid draw repaid net cfads open broken alert".split()
-    + ["undrawn fee", "on balance", "paid in", "paid out", "puts in", "debt service", "dates here"]
-)
+FLOWS = frozenset({
+    *("billed", "payable", "collected", "prepaid", "due", "late", "paid", "draw", "repaid", "net", "cfads", "open"),
+    *("broken", "alert", "undrawn fee", "on balance", "paid in", "paid out", "puts in", "debt service", "dates here"),
+})  # fmt: skip
 # Openings whose total is what stood at the start, so that the totals of the corkscrew add up too.
 OPENINGS = frozenset({"balance before"})
 # Lines that stand out; the rest of a block is its working and is grouped.
-KEYS = frozenset(
-    "billed collected prepaid mw due late claimed paid unpaid draw drawn repaid balance dscr cfads opening cash closing net".split()
-    + ["unpaid before", "balance before", "debt service", "paid in", "puts in", "billing", "finish", "relief", "days late"]
-    + ["planned billing", "broken", "alert", "value", "last finish", "paid in all"]
-)
+KEYS = frozenset({
+    *("billed", "collected", "prepaid", "mw", "due", "late", "claimed", "paid", "unpaid", "draw", "drawn", "repaid"),
+    *("balance", "dscr", "cfads", "opening", "cash", "closing", "net", "unpaid before", "balance before", "paid in"),
+    *("debt service", "puts in", "billing", "finish", "relief", "days late", "planned billing", "broken", "alert"),
+    *("value", "last finish", "paid in all"),
+})  # fmt: skip
 
 
 def dress_grid(page: Page, model: Model, title: str, *, repeated: bool = True) -> None:
-    """What all time sheets share: the title, the time axis in the frozen pane, widths, print set-up, the master check."""
+    """What all time sheets share: title, time axis in the frozen pane, widths, print set-up, the master check."""
     last = model.layout.last_column
     page.put(1, LABEL, title, "title")
     page.heights[1] = 21.0
@@ -100,14 +104,16 @@ def set_print(page: Page, rows: str | None, columns: str | None) -> None:
     sheet.page_setup.orientation = "landscape"
     sheet.page_setup.paperSize = sheet.PAPERSIZE_A3
     sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, 0
-    sheet.sheet_properties.pageSetUpPr.fitToPage = True
+    sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
     if rows is not None:
         sheet.print_title_rows = rows
     if columns is not None:
         sheet.print_title_cols = columns
-    sheet.oddFooter.left.text = "&F"
-    sheet.oddFooter.center.text = "&A"
-    sheet.oddFooter.right.text = "Page &P of &N"
+    footer = HeaderFooterItem()
+    for part, text in ((footer.left, "&F"), (footer.center, "&A"), (footer.right, "Page &P of &N")):
+        if part is not None:
+            part.text = text
+    sheet.HeaderFooter.oddFooter = footer
     sheet.page_margins.left = sheet.page_margins.right = sheet.page_margins.top = 0.4
     sheet.page_margins.header = 0.2
     sheet.sheet_view.zoomScale = 85
@@ -116,8 +122,9 @@ def set_print(page: Page, rows: str | None, columns: str | None) -> None:
 
 def add_status_colours(page: Page, cell: str) -> None:
     """A cell that says OK is green, one that says anything else red."""
-    good = FormulaRule([f'{cell}="OK"'], fill=PatternFill(bgColor=GOOD))
-    bad = FormulaRule([f'{cell}<>"OK"'], fill=PatternFill(bgColor=BAD), font=Font(color=RED, bold=True))
+    good = Rule("expression", formula=[f'{cell}="OK"'], dxf=DifferentialStyle(fill=PatternFill(bgColor=GOOD)))
+    font, fill = Font(color=RED, bold=True), PatternFill(bgColor=BAD)
+    bad = Rule("expression", formula=[f'{cell}<>"OK"'], dxf=DifferentialStyle(font=font, fill=fill))
     page.sheet.conditional_formatting.add(cell, good)
     page.sheet.conditional_formatting.add(cell, bad)
 

@@ -56,8 +56,12 @@ def sources_and_uses(model: Model) -> list[Row]:
         lines = [line.name for line in model.lines.values() if line.table == "contracts" and line.item == item]
         if lines:
             rows.append(_row(model, lines, f"customers: {item}"))
-    rows += [_row(model, [name_of("facilities", one, "draw")], f"draw: {one}") for one in model.sheets.keys("facilities")]
-    rows += [_row(model, [name_of("supports", one, "paid")], f"support: {one}") for one in model.sheets.keys("supports")]
+    rows += [
+        _row(model, [name_of("facilities", one, "draw")], f"draw: {one}") for one in model.sheets.keys("facilities")
+    ]
+    rows += [
+        _row(model, [name_of("supports", one, "paid")], f"support: {one}") for one in model.sheets.keys("supports")
+    ]
     return rows + [row._replace(name=f"to {row.name}") for row in _by_party(model, "paid", is_use=True)]
 
 

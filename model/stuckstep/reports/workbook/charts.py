@@ -5,12 +5,20 @@ from typing import NamedTuple
 
 import numpy as np
 from openpyxl.chart import BarChart, LineChart, Reference, Series
+from openpyxl.chart.axis import ChartLines
 from openpyxl.chart.data_source import StrRef
 from openpyxl.chart.series import SeriesLabel
 from openpyxl.chart.shapes import GraphicalProperties
-from openpyxl.chart.text import RichText
+from openpyxl.chart.text import RichText, Text
+from openpyxl.chart.title import Title
 from openpyxl.drawing.line import LineProperties
-from openpyxl.drawing.text import CharacterProperties, Paragraph, ParagraphProperties, RichTextProperties
+from openpyxl.drawing.text import (
+    CharacterProperties,
+    Paragraph,
+    ParagraphProperties,
+    RegularTextRun,
+    RichTextProperties,
+)
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.pagebreak import Break
 
@@ -26,7 +34,7 @@ from .styles import LINE
 TITLE = "Charts: who is paid when, from what, and what is left"
 FIRST_CHART_ROW, CHART_ROWS = 9, 22
 CHARTS_A_PAGE = 2
-WIDTH, HEIGHT = 36.0, 10.8  # centimetres
+WIDTH, HEIGHT = 36, 11  # centimetres
 LABELS_SHOWN = 20  # about so many periods have a name on the axis
 COLOURS = (
     *("1F3A5F", "3FA7D6", "F2A541", "C8442E", "4C956C", "8E5EA2", "A7C957", "7F7F7F", "F7D070", "16808A"),
@@ -91,8 +99,8 @@ def _add_data(
 def _columns(page: Page, model: Model, title: str, band: Band) -> BarChart:
     chart = BarChart()
     chart.type, chart.grouping, chart.overlap, chart.gapWidth = "col", "stacked", 100, 35
-    chart.title, chart.width, chart.height = title, WIDTH, HEIGHT
-    chart.title.tx.rich.p[0].pPr = ParagraphProperties(defRPr=_letters(1300, bold=True))
+    chart.title = _heading(title)
+    chart.width, chart.height = WIDTH, HEIGHT
     chart.legend.position = "r"
     chart.legend.txPr = _text(900)
     _add_series(page, model, chart, band, COLOURS)
@@ -105,7 +113,7 @@ def _columns(page: Page, model: Model, title: str, band: Band) -> BarChart:
     chart.x_axis.txPr = _text(800, turned=True)
     chart.y_axis.number_format, chart.y_axis.title = _scale(band.largest), model.currency
     chart.y_axis.txPr = _text(900)
-    chart.y_axis.majorGridlines.spPr = GraphicalProperties(ln=LineProperties(solidFill=LINE, w=6350))
+    chart.y_axis.majorGridlines = ChartLines(GraphicalProperties(ln=LineProperties(solidFill=LINE, w=6350)))
     return chart
 
 
@@ -139,6 +147,11 @@ def _add_series(page: Page, model: Model, chart: BarChart | LineChart, band: Ban
 def _title(page: Page, row: int) -> SeriesLabel:
     """A series is called what stands in its row's label."""
     return SeriesLabel(strRef=StrRef(f"'{page.name}'!$A${row}"))
+
+
+def _heading(text: str) -> Title:
+    paragraph = Paragraph(pPr=ParagraphProperties(defRPr=_letters(1300, bold=True)), r=[RegularTextRun(t=text)])
+    return Title(tx=Text(rich=RichText(p=[paragraph])), overlay=False)
 
 
 def _letters(size: int, *, bold: bool = False) -> CharacterProperties:

@@ -1,7 +1,6 @@
-"""The summary of the checks: laws of the model, alerts about the deal, and whether the values are still the engine's."""
+"""The summary of the checks: laws of the model, alerts about the deal, and whether the file is still as written."""
 
 from openpyxl.utils import get_column_letter
-from openpyxl.workbook.defined_name import DefinedName
 
 from stuckstep.engines import excel
 from stuckstep.engines.excel import Formula
@@ -18,6 +17,8 @@ FIRST_LAW = MASTER_ROW + 1
 FIRST_ALERT = FIRST_LAW + len(LAWS)
 VALUES_ROW = FIRST_ALERT + len(ALERTS)
 STRUCTURE_ROW = VALUES_ROW + 1
+VALUES_SAYS = "results that the engine did not give when the file was written: an input was changed"
+STRUCTURE_SAYS = "rows whose words or blanks were changed: the formulas cannot follow, run stuckstep on this file"
 
 
 def add_summary(page: Page, model: Model, differing: str, reshaped: str) -> None:
@@ -41,15 +42,13 @@ def add_summary(page: Page, model: Model, differing: str, reshaped: str) -> None
         flag = Formula(f"=IF({periods}>0,1,0)")
         _put(page, number, check, meaning, flag, Formula(f"={get_column_letter(TOTAL)}{line}"), kind)
     notices = {
-        VALUES_ROW: ("values as written", "results that the engine did not give when the file was written: an input was changed",
-                     differing),
-        STRUCTURE_ROW: ("structure as written", "rows whose words or blanks were changed: the formulas cannot follow, run "
-                        "stuckstep on this file", reshaped),
-    }  # fmt: skip
+        VALUES_ROW: ("values as written", VALUES_SAYS, differing),
+        STRUCTURE_ROW: ("structure as written", STRUCTURE_SAYS, reshaped),
+    }
     for number, (check, meaning, cell) in notices.items():
         flag = Formula(f"=IF({get_column_letter(TOTAL)}{number}>0,1,0)")
         _put(page, number, check, meaning, flag, Formula(f"={cell}"), "notice")
-    page.sheet.parent.defined_names["master_check"] = DefinedName("master_check", attr_text=MASTER)
+    page.define("master_check", MASTER)
 
 
 def _put(page: Page, row: int, check: str, says: str, flag: Formula, count: Formula | None, kind: str) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from openpyxl.utils import get_column_letter
-from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.hyperlink import Hyperlink
 
@@ -21,8 +20,8 @@ from .results import LIVE
 from .summaries import Stuck, cell_of
 
 WHAT = (
-    "A live model of who is paid, when and how much, when a stuck step delays billing. Every number is a formula: change a "
-    "yellow cell or choose a scenario, and all of it recalculates."
+    "A live model of who is paid, when and how much, when a stuck step delays billing. Every number is a formula: "
+    "change a yellow cell or choose a scenario, and all of it recalculates."
 )
 LEGEND = (
     ("input", "Typed input that the formulas read: change it and everything follows"),
@@ -39,10 +38,20 @@ OTHERS = {
     "charts": "Payment order, sources and uses, cash, debt and DSCR, what is unpaid",
     "log": "Version, fingerprint of the assumptions, what each scenario changes",
 }
+MASTER_SAYS = "OK: every law of the model holds (sheet checks)"
+ALERTS_SAYS = "How many alerts about the deal are raised (sheet checks)"
+VALUES_SAYS = "OK: the engine gave the same results when the file was written. CHANGED: an input was changed since"
+STRUCTURE_SAYS = "OK: names, places, triggers, lists stand as written. CHANGED: run stuckstep on this file again"
+SIGNS = (
+    "Money in is positive and so is money out; a balance grows by what comes in and falls by what is paid. "
+    "Negative numbers stand in brackets, zero is a dash, and 0 or (0) is less than half a unit."
+)
 _NOTE = "Amounts in {currency}; dates are year-month-day; what a period holds counts from its first to its last day."
 
 
-def add_cover(page: Page, model: Model, stuck: Mapping[str, Stuck], results: Mapping[str, int], sheets: list[str]) -> None:
+def add_cover(
+    page: Page, model: Model, stuck: Mapping[str, Stuck], results: Mapping[str, int], sheets: list[str]
+) -> None:
     page.put(2, 2, model.item("title"), "title")
     page.put(3, 2, WHAT, "line")
     _add_selector(page, model)
@@ -64,23 +73,19 @@ def _add_selector(page: Page, model: Model) -> None:
     choice.error, choice.errorTitle = "Choose one of the scenarios of the list", "Scenario"
     choice.add("C5")
     page.sheet.add_data_validation(choice)
-    page.sheet.parent.defined_names["scenario"] = DefinedName("scenario", attr_text=SELECTOR)
+    page.define("scenario", SELECTOR)
     others = [name for name in model.solution.scenarios if name not in model.scenarios]
     text = "Choose from the list; the file was saved with this one."
     if others:
         text += f" Not in this file, since they change the structure: {', '.join(others)} (export each on its own)."
     page.put(5, 4, text, "line")
+    alerts = f"checks!$D${FIRST_ALERT}:$D${FIRST_ALERT + len(ALERTS) - 1}"
     rows = (
-        (6, "Master check", f'=IF({MASTER}>0,"ERROR","OK")', "OK: every law of the model holds (sheet checks)"),
-        (7, "Alerts", f"=SUM(checks!$D${FIRST_ALERT}:$D${FIRST_ALERT + len(ALERTS) - 1})",
-         "How many alerts about the deal are raised (sheet checks)"),
-        (8, "Values", f'=IF(checks!$D${VALUES_ROW}>0,"CHANGED","OK")',
-         "OK: the engine gave the same results when the file was written. CHANGED: an input was changed since"),
-    )  # fmt: skip
-    rows += (
-        (9, "Structure", f'=IF(checks!$D${STRUCTURE_ROW}>0,"CHANGED","OK")',
-         "OK: names, places, triggers and lists stand as written. CHANGED: run stuckstep on this file, formulas cannot follow"),
-    )  # fmt: skip
+        (6, "Master check", f'=IF({MASTER}>0,"ERROR","OK")', MASTER_SAYS),
+        (7, "Alerts", f"=SUM({alerts})", ALERTS_SAYS),
+        (8, "Values", f'=IF(checks!$D${VALUES_ROW}>0,"CHANGED","OK")', VALUES_SAYS),
+        (9, "Structure", f'=IF(checks!$D${STRUCTURE_ROW}>0,"CHANGED","OK")', STRUCTURE_SAYS),
+    )
     for row, label, formula, says in rows:
         page.put(row, 2, label, "headline")
         page.put(row, 3, Formula(formula), "status", "number")
@@ -100,7 +105,7 @@ def _add_phases(page: Page, model: Model, stuck: Mapping[str, Stuck], row: int) 
         planned, billing, late, cancelled = (cell_of(model, name_of("phases", phase, item)) for item in items)
         step = stuck[phase].step
         page.put(row, 2, phase, "headline")
-        page.put(row, 3, Formula(f'={step}'), "headline")
+        page.put(row, 3, Formula(f"={step}"), "headline")
         page.put(row, 4, Formula(f"={planned}"), "link", "date")
         page.put(row, 5, Formula(f"={billing}"), "key link", "date")
         page.put(row, 6, Formula(f"=IF({cancelled}>0,0,{late})"), "key link", "number")
@@ -131,8 +136,8 @@ def _add_waiting(page: Page, model: Model, row: int) -> int:
 
 def _add_parties(page: Page, model: Model, results: Mapping[str, int], row: int) -> int:
     """Who is paid, when and how much: one row for each party in the order of the chain."""
-    heads = ("Party", "Role", "First paid", "Half paid", "Last paid", "Half paid later than base, quarters", "Never half paid",
-             "Due", "Paid", "Unpaid at the end")  # fmt: skip
+    heads = ("Party", "Role", "First paid", "Half paid", "Last paid", "Half paid later than base, quarters",
+             "Never half paid", "Due", "Paid", "Unpaid at the end")  # fmt: skip
     for column, head in enumerate(heads, start=2):
         page.put(row, column, head, "number heading" if column > 3 else "heading")
     page.heights[row] = 36.0
@@ -157,8 +162,7 @@ def _add_legend(page: Page, row: int) -> int:
         page.put(row, 2, role if role != "shape" else "structure", role)
         page.put(row, 3, says, "line")
     row += 1
-    page.put(row, 2, "Money in is positive and so is money out; a balance grows by what comes in and falls by what is "
-             "paid. Negative numbers stand in brackets, zero is a dash, and 0 or (0) is less than half a unit.", "line")  # fmt: skip
+    page.put(row, 2, SIGNS, "line")
     return row
 
 
@@ -171,7 +175,7 @@ def _add_contents(page: Page, sheets: list[str], row: int) -> None:
         row += 1
         page.put(row, 2, name, "key link")
         link = Hyperlink(ref=f"B{row}", location=f"'{name}'!A1", display=name)
-        page.sheet._hyperlinks.append(link)
+        page.sheet._hyperlinks.append(link)  # type: ignore[attr-defined]
         page.put(row, 3, TITLES.get(name) or OTHERS.get(name) or _meaning(name), "line")
 
 

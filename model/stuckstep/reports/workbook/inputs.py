@@ -18,7 +18,9 @@ def add_live(page: Page, model: Model) -> None:
     cells = {row: cell for cell, row in model.live.rows.items()}
     heads = ("Input", "Unit", "Live", "Default", "Base")
     page.put(1, 1, "Live inputs: what the formulas read in the chosen scenario", "title")
-    text = "Live is what the chosen scenario changes the input to, else its base value; a blank input takes its default."
+    text = (
+        "Live is what the chosen scenario changes the input to, else its base value; a blank input takes its default."
+    )
     page.put(SAID_ROW, 1, text, "line")
     page.put(3, 1, "Place of the chosen scenario", "key")
     page.put(STATUS_ROW, 1, "Scenario", "key")
@@ -41,7 +43,9 @@ def add_live(page: Page, model: Model) -> None:
             page.put(row, column, content, "unit")
         else:
             role = "value" if not isinstance(content, Formula) else "link" if "!" in content else "formula"
-            page.put(row, column, content, f"key {role}" if column == 3 and role != "value" else role, _format(cells[row]))
+            page.put(
+                row, column, content, f"key {role}" if column == 3 and role != "value" else role, _format(cells[row])
+            )
     page.heights[names_row] = 36.0
     set_widths(page, (44, 16, 15, 12, *([15.0] * (len(model.scenarios) + 1))))
     page.sheet.freeze_panes = f"{get_column_letter(6)}{names_row + 1}"

@@ -12,6 +12,10 @@ from .model import Model
 from .pages import Page
 from .structure import add_structure
 
+HOW = (
+    "recalculated from these formulas by formualizer and compared with the engine before the file was put into place: "
+    "every line, every period, 1e-9 relative, 1e-6 absolute"
+)
 _HEADS = ("Scenario", "Table", "Row", "Column", "In base", "In the scenario", "Live in this file", "Source", "Note")
 
 
@@ -26,9 +30,8 @@ def add_log(page: Page, model: Model, written: datetime.datetime) -> Address:
         ("Scenarios in this file", ", ".join(model.scenarios)),
         ("Saved with", model.selected),
         ("Lines", str(len(model.lines))),
-        ("Values", "recalculated from these formulas by formualizer and compared with the engine before the file was put "
-                   "into place: every line, every period, 1e-9 relative, 1e-6 absolute"),
-    )  # fmt: skip
+        ("Values", HOW),
+    )
     for row, (label, text) in enumerate(rows, start=3):
         page.put(row, 1, label, "key")
         page.put(row, 2, text, "line")

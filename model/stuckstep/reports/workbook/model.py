@@ -7,7 +7,7 @@ from typing import Any
 import xarray as xr
 from numpy.typing import NDArray
 
-from stuckstep.deal import Deal, Periods, Sheets, base
+from stuckstep.deal import Deal, Periods, Sheets
 from stuckstep.engines import excel
 from stuckstep.results.solve import Array, Part, Solution
 from stuckstep.rules.checks import ALERTS, LAWS

@@ -1,4 +1,4 @@
-"""A page: the cells of one sheet as they are put, and their XML. Rows are many, so they are written without openpyxl."""
+"""A page: the cells of one sheet as they are put, and their XML; rows are many, so openpyxl does not write them."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -6,14 +6,16 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from openpyxl.utils import get_column_letter
+from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.worksheet import Worksheet
 
 from stuckstep.engines.excel import Content, Formula
 
 from .styles import Styles
 
+
 class Page:
-    """The cells of one sheet. `sheet` is openpyxl's, and holds all but the cells: widths, panes, validations, charts."""
+    """The cells of one sheet. `sheet` is openpyxl's and holds all but the cells: widths, panes, validations, charts."""
 
     def __init__(self, sheet: Worksheet, styles: Styles) -> None:
         self.sheet = sheet
@@ -39,6 +41,10 @@ class Page:
         for column in columns:
             if column not in self.rows.get(row, {}):
                 self.put(row, column, "", role)
+
+    def define(self, name: str, cell: str) -> None:
+        """Gives a cell a name in the workbook."""
+        self.styles.book.defined_names[name] = DefinedName(name, attr_text=cell)
 
     def formulas(self) -> Iterator[tuple[int, int, Formula]]:
         """Row, column and formula of every cell with one."""

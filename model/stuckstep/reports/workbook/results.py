@@ -1,6 +1,6 @@
-"""The results of every scenario as the engine's values, with a live column for the chosen one and a check that both agree."""
+"""The results of every scenario as the engine's values, the chosen one live, and a check that both agree."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ LABEL, OF, UNIT, LIVE, ENGINE, DIFFERS, FIRST_SCENARIO = range(1, 8)
 HEADS_ROW, POSITION_ROW, FIRST_ROW = 2, 3, 5
 DIFFERING = f"results!${get_column_letter(DIFFERS)}${POSITION_ROW}"
 _HEADS = ("Result", "Of", "Unit", "Live: chosen scenario", "Engine: chosen scenario", "Differs")
-Values = list[float] | list[str]
+Values = Sequence[float | str]
 
 
 class Result(NamedTuple):
@@ -166,7 +166,10 @@ def _money(model: Model) -> Iterator[Result]:
             name = name_of(table, row, item)
             total = [float(value) for value in _series(model, name).sum(axis=0)]
             yield Result(label, row, currency, "money", cell_of(model, name, "results"), total)
-    for table, item, label in (("facilities", "balance", "balance at the end"), ("accounts", "closing", "cash at the end")):
+    for table, item, label in (
+        ("facilities", "balance", "balance at the end"),
+        ("accounts", "closing", "cash at the end"),
+    ):
         for row in model.sheets.keys(table):
             name = name_of(table, row, item)
             values = [float(value) for value in _series(model, name)[-1]]

@@ -1,7 +1,7 @@
 """Whether the words that shape the formulas still stand as they were written: names, places, triggers, lists, blanks.
 
-Formulas follow numbers and dates only. Where anything else is changed, or a row is added, the workbook says that the program
-has to run on it again: a model that silently ignored an edit would be worse than none.
+Formulas follow numbers and dates only. Where anything else is changed, or a row is added, the workbook says that the
+program has to run on it again: a model that silently ignored an edit would be worse than none.
 """
 
 import datetime
@@ -60,4 +60,3 @@ def _shaping(model: Model, table: str, row: Row) -> list[str]:
         for heading in own
         if not isinstance(row.cells[heading], (float, datetime.date)) and not is_live(model, table, row, heading)
     ]
-

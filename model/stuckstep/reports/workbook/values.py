@@ -1,7 +1,7 @@
 """The formulas' values, worked out by a spreadsheet engine from the file itself, and compared with the array engine's.
 
-formualizer's own in-place recalculation refuses sheets of more than some 100,000 formulas, and gives no values to compare; so
-the file is loaded and evaluated here, and what it computed is stored by the writer of the rows: one way for every size.
+formualizer's own in-place recalculation refuses sheets of more than some 100,000 formulas, and gives no values to
+compare; so the file is loaded and evaluated here, and the writer of the rows stores what it computed: one way for all.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ class Expected(NamedTuple):
 class Compared(NamedTuple):
     """How many numbers were compared and the worst relative difference among them."""
 
-    count: int
+    cells: int
     worst: float
 
 

@@ -1,0 +1,267 @@
+"""The rules a workbook keeps whatever deal it shows: one formula along each row, no errors, no text turned formula."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pytest
+from openpyxl.utils import column_index_from_string, get_column_letter
+from openpyxl.worksheet.worksheet import Worksheet
+
+from stuckstep.deal import from_serial, read
+from stuckstep.engines import excel
+from workbooks import ASSUMPTIONS, Exported, changed_superpod, edited, exported, in_formualizer
+
+TIME_SHEETS = [*dict.fromkeys(excel.SHEETS.values()), "charts"]
+ALLOWED = {
+    "SUM",
+    "MIN",
+    "MAX",
+    "IF",
+    "AND",
+    "OR",
+    "ABS",
+    "INDEX",
+    "MATCH",
+    "SUMPRODUCT",
+    "INT",
+    "YEAR",
+    "MONTH",
+    "DATE",
+}
+REFERENCE = re.compile(r"(?<![A-Za-z_.])(\$?)([A-Z]{1,3})(\$?)([0-9]+)(?![A-Za-z0-9_(])")
+
+
+@pytest.fixture(scope="module")
+def superpod(tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    return exported(read(ASSUMPTIONS / "superpod"), tmp_path_factory.mktemp("book") / "superpod.xlsx", "hall_late_2q")
+
+
+@pytest.fixture(scope="module")
+def book(superpod: Exported) -> openpyxl.Workbook:
+    return openpyxl.load_workbook(superpod.path)
+
+
+@pytest.fixture(scope="module")
+def stored(superpod: Exported) -> openpyxl.Workbook:
+    return openpyxl.load_workbook(superpod.path, data_only=True)
+
+
+def formulas(sheet: Worksheet) -> Iterator[tuple[int, int, str]]:
+    for row in sheet.iter_rows():
+        for cell in row:
+            if cell.data_type == "f":
+                yield cell.row, cell.column, cell.value
+
+
+def relative(formula: str, row: int, column: int) -> str:
+    """The formula in R1C1 form."""
+
+    def point(found: re.Match[str]) -> str:
+        fixed_column, letters, fixed_row, number = found.groups()
+        across = column_index_from_string(letters)
+        down = int(number)
+        row_text = f"R{down}" if fixed_row else f"R[{down - row}]"
+        return row_text + (f"C{across}" if fixed_column else f"C[{across - column}]")
+
+    return REFERENCE.sub(point, formula)
+
+
+@pytest.mark.parametrize("sheet", TIME_SHEETS)
+def test_each_row_has_one_formula_along_all_periods(book: openpyxl.Workbook, superpod: Exported, sheet: str) -> None:
+    columns = superpod.model.period_columns()
+    rows: dict[int, dict[int, str]] = {}
+    for row, column, formula in formulas(book[sheet]):
+        if column in columns:
+            rows.setdefault(row, {})[column] = relative(formula, row, column)
+    assert len(rows) > 4
+    for row, found in rows.items():
+        assert sorted(found) == list(columns), f"{sheet} row {row} has gaps"
+        assert len(set(found.values())) == 1, f"{sheet} row {row}: {sorted(set(found.values()))[:2]}"
+
+
+def test_the_r1c1_test_sees_a_plug() -> None:
+    same = {relative(f"={letter}7*$D$3+live!$C$9", 8, number) for number, letter in ((7, "G"), (8, "H"))}
+    assert len(same) == 1
+    assert relative("=H7+1", 8, 8) != relative("=G7", 8, 7)
+
+
+def test_every_sheet_has_the_same_grid_and_a_unit_in_each_row(book: openpyxl.Workbook, superpod: Exported) -> None:
+    first = excel.FIRST_PERIOD
+    widths = {}
+    for name in TIME_SHEETS:
+        sheet = book[name]
+        letters = [get_column_letter(column) for column in range(1, superpod.model.layout.last_column + 1)]
+        widths[name] = [sheet.column_dimensions[letter].width for letter in letters]
+        assert sheet.cell(2, first).value.startswith("=")
+        for row in {row for row, _, _ in formulas(sheet) if row > excel.DAYS_ROW + 1}:
+            assert sheet.cell(row, 3).value, f"{name} row {row} has no unit"
+            assert sheet.cell(row, 1).value, f"{name} row {row} has no label"
+    assert len({tuple(one) for one in widths.values()}) == 1
+
+
+def test_only_plain_functions_and_no_numbers_of_the_deal_in_formulas(book: openpyxl.Workbook) -> None:
+    functions, literals = set(), set()
+    for sheet in book:
+        for _, _, formula in formulas(sheet):
+            words = re.sub(r'"[^"]*"', "", formula)
+            functions |= set(re.findall(r"([A-Z][A-Z0-9.]*)\(", words))
+            literals |= set(re.findall(r"(?<![A-Za-z0-9_.$])[0-9]+(?:\.[0-9]+)?(?![0-9]*[A-Za-z0-9!:(])", words))
+    assert functions <= ALLOWED
+    assert literals <= {"0", "1", "2", "3", "12"}
+
+
+def test_nothing_is_hidden_merged_or_in_error(book: openpyxl.Workbook, stored: openpyxl.Workbook) -> None:
+    for sheet in book:
+        assert sheet.sheet_state == "visible"
+        assert not sheet.merged_cells.ranges
+        assert not [row for row, one in sheet.row_dimensions.items() if one.hidden]
+        values = stored[sheet.title]
+        for row, column, formula in formulas(sheet):
+            value = values.cell(row, column)
+            assert value.value is not None or formula.startswith("=scenarios!"), f"{sheet.title} {value.coordinate}"
+            assert value.data_type != "e", f"{sheet.title} {value.coordinate} {formula}"
+
+
+def test_every_sheet_prints_one_page_wide_and_freezes_its_titles(book: openpyxl.Workbook) -> None:
+    for sheet in book:
+        assert sheet.page_setup.orientation == "landscape"
+        assert sheet.sheet_properties.pageSetUpPr.fitToPage
+        assert (sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight) == (1, 0)
+        assert "&P" in sheet.oddFooter.right.text
+        assert sheet.sheet_properties.tabColor is not None
+        if sheet.title not in ("cover", "log", "charts"):
+            assert sheet.freeze_panes is not None
+            assert sheet.print_title_rows is not None
+
+
+def test_the_selector_is_a_name_with_a_drop_down(book: openpyxl.Workbook, superpod: Exported) -> None:
+    assert book.defined_names["scenario"].attr_text == "cover!$C$5"
+    assert book.defined_names["master_check"].attr_text.startswith("checks!")
+    validation = next(one for one in book["cover"].data_validations.dataValidation if "C5" in one.sqref)
+    sheet, area = validation.formula1.split("!")
+    names = [cell.value for cell in book[sheet][area.replace("$", "")][0]]
+    assert tuple(names) == superpod.model.scenarios
+    assert book["cover"]["C5"].value == "hall_late_2q"
+
+
+def test_drop_downs_and_bounds_follow_the_columns(book: openpyxl.Workbook) -> None:
+    kinds = {(sheet.title, one.type) for sheet in book for one in sheet.data_validations.dataValidation}
+    assert {("claims", "list"), ("claims", "decimal"), ("steps", "whole"), ("phases", "date")} <= kinds
+    for sheet in book:
+        for one in sheet.data_validations.dataValidation:
+            assert len(one.formula1 or "") <= 255
+            assert len(one.prompt or "") <= 255
+
+
+def test_the_charts_draw_live_cells_with_both_axes(book: openpyxl.Workbook) -> None:
+    charts = book["charts"]._charts
+    assert len(charts) == 5
+    for chart in charts:
+        assert chart.x_axis.delete is False
+        assert chart.y_axis.delete is False
+        for series in chart.series:
+            row = int(re.search(r"\$([0-9]+):", series.val.numRef.f)[1])
+            assert str(book["charts"].cell(row, excel.FIRST_PERIOD).value).startswith("=")
+
+
+def test_the_cover_gives_the_answer(stored: openpyxl.Workbook) -> None:
+    cover = stored["cover"]
+    text = [str(cell.value) for row in cover.iter_rows() for cell in row if cell.value is not None]
+    assert "hall" in text  # the stuck step
+    assert [cover.cell(row, 3).value for row in (6, 8, 9)] == ["OK", "OK", "OK"]
+
+
+def test_the_results_hold_every_scenario_and_the_chosen_one_live(stored: openpyxl.Workbook, superpod: Exported) -> None:
+    sheet = stored["results"]
+    heads = [cell.value for cell in sheet[2]]
+    assert tuple(heads[6:]) == superpod.model.scenarios
+    assert sheet["F3"].value == 0
+    rows = {(sheet.cell(row, 1).value, sheet.cell(row, 2).value): row for row in range(3, sheet.max_row + 1)}
+    dataset = superpod.model.dataset
+    for scenario, column in zip(heads[6:], range(7, 7 + len(heads)), strict=False):
+        paid = float(dataset["paid"].sel(party="lender", scenario=scenario).sum())
+        assert sheet.cell(rows["paid", "lender"], column).value == pytest.approx(paid, rel=1e-12)
+        half = dataset["half_paid"].sel(party="lender", scenario=scenario).values
+        serial = sheet.cell(rows["half paid", "lender"], column).value
+        assert np.isnat(half) or np.datetime64(serial, "D") == half.astype("datetime64[D]")
+
+
+def test_text_that_begins_like_a_formula_stays_text(tmp_path: Path) -> None:
+    parties = ("chipmaker", "memory", "packaging", "rack_builder", "landlord")
+    texts = ("'=1+1", "'+cmd", "'-2+3", "'@SUM(A1)", "=not")
+    changes = {("parties", party, "role"): text for party, text in zip(parties, texts, strict=True)}
+    deal = read(changed_superpod(tmp_path / "deal", changes))
+    book = exported(deal, tmp_path / "deal.xlsx")
+    loaded = openpyxl.load_workbook(book.path)
+    for number, text in enumerate(texts, start=2):
+        cell = loaded["parties"].cell(number, 2)
+        assert (cell.data_type, cell.value) == ("s", text.lstrip("'"))
+        assert cell.quotePrefix
+    for sheet in loaded:
+        assert not [formula for _, _, formula in formulas(sheet) if formula.strip("=") in ("1+1", "not")]
+    assert read(book.path).digest == deal.digest
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("contracts", "anchor", "price", "1"),
+        ("contracts", "anchor", "longstop_days", "0"),
+        ("facilities", "ddtl", "commitment", "0"),
+    ],
+)
+def test_a_deal_that_goes_bust_shows_no_error(change: tuple[str, str, str, str], tmp_path: Path) -> None:
+    *cell, value = change
+    folder = changed_superpod(tmp_path / "deal", {(cell[0], cell[1], cell[2]): value})
+    book = exported(read(folder), tmp_path / "deal.xlsx", "power_late_2q")  # itself refuses a formula without a value
+    loaded = openpyxl.load_workbook(book.path, data_only=True)
+    for sheet in loaded:
+        assert not [cell.coordinate for one in sheet.iter_rows() for cell in one if cell.data_type == "e"]
+    assert book.model.values("checks.deal.unpaid")[-1].max() > 0
+
+
+def test_a_monthly_grid_is_named_by_month_and_agrees(tmp_path: Path) -> None:
+    folder = changed_superpod(tmp_path / "deal", {("deal", "grid", "value"): "month"})
+    book = exported(read(folder), tmp_path / "deal.xlsx", "chips_late_2q")
+    months = len(book.model.periods.labels)
+    assert months == 3 * len(book.model.periods.quarter_labels)
+    loaded = openpyxl.load_workbook(book.path, data_only=True)["claims_calc"]
+    first = loaded.cell(2, excel.FIRST_PERIOD)
+    assert first.number_format == "yyyy-mm"
+    assert first.value.date() == from_serial(book.model.periods.first_day[0])
+
+
+def test_the_structure_notice_sees_a_row_added_below(superpod: Exported) -> None:
+    rows = len(superpod.model.deal.tables["parties"])
+    assert superpod.path.exists()
+    loaded = openpyxl.load_workbook(superpod.path)
+    loaded["parties"].cell(rows + 2, 1, "newcomer")
+    loaded.save(superpod.path.with_name("more.xlsx"))
+    read_cell, _ = in_formualizer(superpod.path.with_name("more.xlsx").read_bytes())
+    assert read_cell("cover", 9, 3) == "CHANGED"
+    read_cell, _ = in_formualizer(edited(superpod.content, {}))
+    assert read_cell("cover", 9, 3) == "OK"
+
+
+def test_an_analyst_s_rows_are_followed_after_saving(superpod: Exported) -> None:
+    """A claim and a scenario typed below the tables, saved as a spreadsheet program saves, and read again."""
+    deal = superpod.model.deal
+    path = superpod.path.with_name("analyst.xlsx")
+    loaded = openpyxl.load_workbook(superpod.path)
+    claims, scenarios = loaded["claims"], loaded["scenarios"]
+    new = {"claim": "audit", "paid_from": "operating:20", "payee": "staff", "kind": "once", "basis": "usd",
+           "rate": 50000, "phase": "deal", "trigger": "2028-06-30"}  # fmt: skip
+    for column, heading in enumerate(excel.headings("claims"), start=1):
+        claims.cell(len(deal.tables["claims"]) + 2, column, new.get(heading))
+    row = len(deal.tables["scenarios"]) + 2
+    for column, value in enumerate(("audit_late", "claims", "audit", "net_days", 90), start=1):
+        scenarios.cell(row, column, value)
+    loaded.save(path)
+    changed = read(path)
+    again = exported(changed, superpod.path.with_name("again.xlsx"), "audit_late")
+    due = again.model.values("claims.audit.due")[:, again.model.position]
+    assert due.sum() == 50000.0
+    assert len(changed.tables["claims"]) == len(deal.tables["claims"]) + 1
