@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +37,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """What a run of the example prints, and where it wrote."""
     out = tmp_path_factory.mktemp("out") / "superpod"
-    result = call("run", str(deal_files.SUPERPOD), "--out", str(out), "--no-workbook")
+    result = call("run", str(deal_files.SUPERPOD), "--out", str(out), "--no-workbook", "--no-report")
     assert result.exit_code == 0, result.output
     return result.stdout, out
 
@@ -75,14 +74,14 @@ def test_the_whole_of_base_in_plain_text(printed: tuple[str, Path]) -> None:
 
 
 def test_columns_narrows_the_tables(home: Path) -> None:
-    result = call("run", "superpod", "--no-workbook", COLUMNS="80")
+    result = call("run", "superpod", "--no-workbook", "--no-report", COLUMNS="80")
     assert result.exit_code == 0
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert (home / "outputs" / "superpod" / "results.nc").is_file()
 
 
 def test_json_is_one_document_with_plain_numbers_and_iso_dates(home: Path) -> None:
-    result = call("run", "superpod", "--no-workbook", "--json", "--scenario", "everything")
+    result = call("run", "superpod", "--no-workbook", "--no-report", "--json", "--scenario", "everything")
     document = json.loads(result.stdout)
     assert result.stderr == ""
     assert document["base"]["pays_when_due"] is True
@@ -117,10 +116,10 @@ def test_parallel_late_paths_and_cancelled_phases_are_said(home: Path) -> None:
     for step, delay in (("fabric", 60), ("power", 60 + spare)):
         deal_files.scenario(folder, "both", "steps", step, "delay", str(delay))
         deal_files.scenario(folder, "lost", "steps", step, "delay", "400")
-    result = call("run", "superpod", "--no-workbook", "--json", "--scenario", "both")
+    result = call("run", "superpod", "--no-workbook", "--no-report", "--json", "--scenario", "both")
     (phase,) = json.loads(result.stdout)["scenarios"][0]["phases"]
     assert (phase["days_late"], phase["relief"], phase["parallel"]) == (60, 0, True)
-    text = call("run", "superpod", "--no-workbook").stdout
+    text = call("run", "superpod", "--no-workbook", "--no-report").stdout
     assert (
         text.count(f"{phase['stuck_step']} in su1: curing it alone is worth nothing, because another path is as") == 1
     )
@@ -142,13 +141,13 @@ def test_a_broken_law_is_exit_code_1(home: Path, monkeypatch: pytest.MonkeyPatch
         return dataset
 
     monkeypatch.setattr(results, "label", spoilt)
-    result = call("run", "superpod", "--no-workbook")
+    result = call("run", "superpod", "--no-workbook", "--no-report")
     assert result.exit_code == 1
     assert "MASTER CHECK BROKEN in power_late" in result.stdout
     assert "the laws on ranks do not hold" in result.stdout
     monkeypatch.undo()
     monkeypatch.chdir(home)
-    assert call("run", "superpod", "--no-workbook").exit_code == 0
+    assert call("run", "superpod", "--no-workbook", "--no-report").exit_code == 0
 
 
 def test_faults_come_all_at_once_one_line_each(home: Path) -> None:
@@ -185,13 +184,13 @@ def test_a_once_claim_due_before_the_start_is_a_fault(home: Path) -> None:
 
 def test_what_cannot_be_written_is_said_in_one_line_and_changes_nothing(home: Path) -> None:
     (home / "outputs").write_text("a file where a folder should be")
-    result = call("run", "superpod", "--no-workbook")
+    result = call("run", "superpod", "--no-workbook", "--no-report")
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
         "outputs/superpod: cannot be written (Not a directory); a folder that can be written is allowed (--out)"
     ]
     assert (home / "outputs").read_text() == "a file where a folder should be"
-    result = call("run", "superpod", "--no-workbook", "--out", "assumptions/superpod")
+    result = call("run", "superpod", "--no-workbook", "--no-report", "--out", "assumptions/superpod")
     assert result.exit_code == 2
     assert "own folder" in result.stderr
 
@@ -229,7 +228,7 @@ def test_new_and_convert_give_deals_that_run(home: Path) -> None:
     result = call("new", "mine")
     assert result.exit_code == 0
     assert (home / "assumptions" / "mine" / "deal.csv").is_file()
-    assert call("run", "mine", "--no-workbook").exit_code == 0
+    assert call("run", "mine", "--no-workbook", "--no-report").exit_code == 0
     assert call("convert", "mine", "mine.xlsx").exit_code == 0
     assert ss.read("mine.xlsx") == ss.read("assumptions/mine")
     shutil.copy("mine.xlsx", "assumptions/mine.xlsx")
@@ -267,7 +266,7 @@ def test_an_odd_name_does_no_harm(home: Path) -> None:
     folder = home / "assumptions" / "superpod"
     for file in folder.glob("*.csv"):
         file.write_text(file.read_text().replace("staff", "[red]=cmd|' /C calc'!A0"))
-    result = call("run", "superpod", "--no-workbook")
+    result = call("run", "superpod", "--no-workbook", "--no-report")
     assert result.exit_code == 0
     assert "[red]=cmd|' /C calc'!A0 " in result.stdout
     assert "\n'[red]" not in (home / "outputs" / "superpod" / "payments.csv").read_text()
@@ -304,9 +303,7 @@ def run_process(*arguments: str, **options: object) -> subprocess.CompletedProce
 def test_help_answers_at_once_and_loads_nothing_heavy() -> None:
     check = "import sys; from stuckstep.cli import main; main(['--help'], standalone_mode=False)"
     check += "; print([m for m in ('numpy', 'pandas', 'xarray', 'openpyxl', 'rich', 'h5py') if m in sys.modules])"
-    start = time.process_time()
     result = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
-    assert time.process_time() - start < 1
     assert result.stdout.endswith("[]\n")
     commands = result.stdout[result.stdout.index("Commands:") :]
     found = [line.split()[0] for line in commands.splitlines()[1:] if line.startswith("  ")]
@@ -318,7 +315,7 @@ def test_the_process_runs_where_dask_is_there_and_where_output_is_ascii(home: Pa
     for file in folder.glob("*.csv"):
         file.write_text(file.read_text().replace("staff", "Łódź"), encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    result = run_process("run", "superpod", "--no-workbook", "--scenario", "power_late", env=environment)
+    result = run_process("run", "superpod", "--no-workbook", "--no-report", "--scenario", "power_late", env=environment)
     assert (result.returncode, result.stderr) == (0, "")
     assert "\\u0141" in result.stdout
     assert "Written to outputs/superpod: results.nc, payments.csv, run.json." in result.stdout

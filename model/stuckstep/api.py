@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -24,4 +25,5 @@ class Deal(sheets.Deal):
 
 def read(path: str | PathLike[str]) -> Deal:
     """Reads a deal: a folder of CSV files or one .xlsx workbook. DealError with every fault found."""
-    return Deal(**vars(sheets.read(path)))
+    found = sheets.read(path)
+    return Deal(**{field.name: getattr(found, field.name) for field in fields(found)})

@@ -22,7 +22,6 @@ from starlette.routing import Route
 
 from stuckstep.deal import Cell, Deal, DealError, Sheets, base, scenario_names
 from stuckstep.deal.cells import number_text
-from stuckstep.deal.scenarios import index
 from stuckstep.reports.html.beside import open_phases
 from stuckstep.reports.html.page import scenario_html, shared
 
@@ -131,7 +130,7 @@ def _answer(site: Site, raw: Any) -> Response:
 def _values(site: Site, raw: Any) -> Response:
     """What the cells hold in a scenario before anything is changed."""
     state = read_state(site.deal, site.cells, raw)
-    sheets = Sheets((state.scenario,), index(site.deal))
+    sheets = Sheets((state.scenario,), site.deal.index)
     values = [[cell.table, cell.row, cell.column, _held(sheets, cell)] for cell in site.live.cells]
     return JSONResponse({"values": values})
 

@@ -27,7 +27,7 @@ def cross_faults(deal: Deal, spoilt: Spoilt) -> list[Fault]:
     changes, faults = _fitting_changes(deal, spoilt)
     deal = replace(deal, tables={**deal.tables, "scenarios": tuple(changes)})
     groups = variants(deal)
-    shared = index(deal)
+    shared = deal.index
     known = _problems(Sheets((BASE,), shared), spoilt, crosschecks.STRUCTURE)
     known |= _problems(Sheets((BASE,), shared), spoilt, crosschecks.NUMBERS)
     faults += [_base_fault(shared, problem) for problem in known]

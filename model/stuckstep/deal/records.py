@@ -5,8 +5,12 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from stuckstep.deal.scenarios import Index
 
 
 class Place(NamedTuple):
@@ -88,6 +92,13 @@ class Deal:
     path: Path = field(compare=False)
     digest: str
     log: tuple[Reading, ...] = field(default=(), compare=False)
+
+    @cached_property
+    def index(self) -> Index:
+        """The rows and the scenarios' changes by name, worked out once."""
+        from stuckstep.deal.scenarios import index
+
+        return index(self)
 
 
 @dataclass(frozen=True, order=True)

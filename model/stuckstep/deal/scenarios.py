@@ -139,7 +139,7 @@ def _as_number(cell: Cell, value: Value) -> float:
 
 def base(deal: Deal) -> Sheets:
     """The sheets themselves: the scenario base alone."""
-    return Sheets((BASE,), index(deal))
+    return Sheets((BASE,), deal.index)
 
 
 def scenario_names(deal: Deal) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ def variants(deal: Deal, only: Sequence[str] | None = None) -> list[Sheets]:
             Fault(file, None, "scenario", f"there is no scenario '{name}'{layout.nearest(name, names)}", allowed)
             for name in unknown
         )
-    shared = index(deal)
+    shared = deal.index
     plain = Sheets((BASE,), shared)
     groups: dict[frozenset[tuple[Cell, Value]], list[str]] = {}
     for name in chosen:

@@ -1,7 +1,7 @@
 """Operations drawn together for an interpreter, which then stores and loads fewer results in between.
 
-Only what one single other operation reads is drawn into it, and the order of the arithmetic stays: (a + b) + c becomes one
-operation of three parts that adds a and b first. No bit changes.
+Only what one single other operation reads is drawn into it, and the order of the arithmetic stays: (a + b) + c becomes
+one operation of three parts that adds a and b first. No bit changes.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ _NOTHING = Operation("number", (), 0.0)
 
 
 def fuse(program: Program, varies: Sequence[bool]) -> Program:
-    """The program with sums of up to LONGEST terms and the PAIRS as one operation each; a flag is the mask it is made of.
+    """The program with sums of up to LONGEST terms and the PAIRS as one operation each; a flag is its mask itself.
 
     A sum's leaf holds its signs: bit n - 1 is set where term n is subtracted. Only what varies is drawn together.
     """
@@ -40,10 +40,8 @@ def fuse(program: Program, varies: Sequence[bool]) -> Program:
     readers.update([*(places[line] for line in program.kept), *openings.values(), *nexts.values()] * 2)
     for place, one in enumerate(operations):
         if varies[place]:
-            near = [
-                readers[part] == 1 and varies[part] and (program.kinds[part] == "static") == (program.kinds[place] == "static")
-                for part in one.parts
-            ]
+            static = program.kinds[place] == "static"
+            near = [readers[p] == 1 and varies[p] and (program.kinds[p] == "static") == static for p in one.parts]
             operations[place] = _share(one, operations, near, readers) or _drawn_together(one, operations, near, varies)
     return replace(program, operations=tuple(operations), places=places, openings=openings, nexts=nexts)
 

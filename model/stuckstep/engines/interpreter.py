@@ -1,13 +1,14 @@
-"""The interpreter of the lanes, compiled by numba: a loop over steps, and in each a loop over the lanes of a register."""
+"""The interpreter of the lanes, compiled by numba: a loop over steps, in each a loop over the lanes of a register."""
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba import njit
 
-LANES = 512  # x
+# Scenarios in a register: the more, the less a step costs beside its arithmetic; the fewer, the nearer the cache.
+LANES = 512
 # `one` stands for an operand that is the same in every lane: it is read once.
 OPERATORS = (
     "add", "subtract", "multiply", "divide", "least", "most", "below", "upto", "unequal", "choose", "ratio", "whole",
@@ -22,16 +23,18 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def compiled(function: Function) -> Function:
     """Compiled by numba, kept in a cache where a folder can be written. Never with fast-math: it changes results."""
-    options = {"nogil": True, "error_model": "numpy", "fastmath": False}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
+    made: Any
     try:
-        return njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+        made = njit(cache=True, **options)(function)
     except RuntimeError:  # no folder for the cache: the package and the user's own are read-only
-        return njit(**options)(function)  # type: ignore[no-any-return]
+        made = njit(**options)(function)
+    return cast(Function, made)
 
 
 @compiled
 def month_of(date: float) -> float:
-    """YEAR x 12 + MONTH of a spreadsheet serial, by the calendar's 400-year cycles of 146,097 days from 1 March of year 0."""
+    """YEAR x 12 + MONTH of a spreadsheet serial, by cycles of 400 years (146,097 days) from 1 March of the year 0."""
     days = np.int64(math.floor(date)) - 25569 + 719468
     cycle = days // 146097
     of_cycle = days - cycle * 146097
@@ -45,7 +48,11 @@ def month_of(date: float) -> float:
 
 @compiled
 def carry_out(code: Any, listed: Any, numbers: Any, r: Any, lanes: int) -> None:
-    """Carries out the steps over the first lanes of the registers. A result never lies in a register that it is read from."""
+    """Carries out the steps over the first lanes of the registers `r`: the branches follow OPERATORS.
+
+    It is one long function because a call would cost as much as the arithmetic. A result never lies in a register that
+    its step reads, or the loops would not be worked several lanes at once.
+    """
     for step in range(code.shape[0]):
         operator = code[step, 0]
         out, a, b, c, d = code[step, 1], code[step, 2], code[step, 3], code[step, 4], code[step, 5]

@@ -1,8 +1,8 @@
 """Works the lines out with numba: one small interpreter, compiled once for any deal, over registers of a few scenarios.
 
-The steps are those of the arrays (`registers`), drawn together where that saves a store (`fusion`), in the same order of
-arithmetic and without any fast-math, so the bits are the same. The interpreter holds no lock, so threads run beside each
-other, each with a worker of its own.
+The steps are those of the arrays (`registers`), drawn together where that saves a store (`fusion`), in the same order
+of arithmetic and without any fast-math, so the bits are the same. The interpreter holds no lock, so threads run beside
+each other, each with a worker of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ def worker(job: Job, width: int) -> Worker:
     layout = lay_out(fuse(job.program, job.varies), job.varies, masks=())
     slots = slots_of(job, layout)
     first_slot = layout.registers
-    registers = np.zeros((first_slot + len(layout.slots), LANES))
-    registers[first_slot:] = slots[:1].T
+    registers = np.zeros((first_slot + len(layout.slots) or 1, LANES))
+    registers[first_slot:] = slots[:1].T if layout.slots else 0.0
     lists: list[int] = []
     once, even = (_encode(steps, first_slot, lists) for steps in (layout.once, layout.each))
     swapped = _swapped(layout, len(registers))
@@ -90,11 +90,11 @@ def _variant(name: str, rows: list[int], one: list[bool]) -> tuple[str, list[int
     match name, one:
         case "sum", _:
             return f"sum {len(rows)}", rows
-        case ("add" | "multiply" | "least" | "most"), [True, False]:
+        case (("add" | "multiply" | "least" | "most"), [True, False]):
             return f"{name} one", rows[::-1]
-        case ("add" | "multiply" | "divide" | "least" | "most" | "below" | "upto"), [False, True]:
+        case (("add" | "multiply" | "divide" | "least" | "most" | "below" | "upto"), [False, True]):
             return f"{name} one", rows
-        case ("below" | "upto"), [True, False]:
+        case (("below" | "upto"), [True, False]):
             return f"one {name}", rows[::-1]
         case "subtract", [True, False]:
             return "from one", rows[::-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from itertools import pairwise
 from queue import SimpleQueue
 from typing import TypeVar
@@ -25,7 +26,7 @@ Array = NDArray[np.float64]
 Columns = Mapping[Cell, Array]
 T = TypeVar("T")
 LAWS = "checks.master.broken"
-ENGINES = ("arrays", "lanes")
+WIDTHS = {"arrays": arrays.CHUNK, "lanes": 2048}  # runs worked at a time
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,11 @@ class Batch:
         return len(self.job.layout.once) + len(self.job.layout.each) * self.job.periods
 
 
-def batch(found: Model, keep: Collection[str], *, engine: str = "arrays", width: int | None = None) -> Batch:
-    """A model made ready to run and to keep the lines named. `width` is the number of runs worked at a time."""
+def batch(found: Model, keep: Collection[str], *, engine: str = "auto", width: int | None = None) -> Batch:
+    """A model made ready to run and to keep the lines named. `width` is the number of runs worked at a time.
+
+    engine: `arrays` (numpy), `lanes` (numba), or `auto`: lanes where numba is there. Both give the same bits.
+    """
     plan = base(found.sheets.deal)
     program = arrays.translate(found.lines, keep)
     changed = [cell for cell in program.inputs if found.source(cell) is not None]
@@ -146,13 +150,27 @@ def batch(found: Model, keep: Collection[str], *, engine: str = "arrays", width:
         lambda cell: float(plan.value(cell)[0]),
         _clock(found),
     )
-    return Batch(found, job, engine, width or arrays.CHUNK)
+    chosen = fastest() if engine == "auto" else engine
+    if chosen not in WIDTHS:
+        raise DealError(
+            [Fault("engine", None, None, f"there is no engine '{engine}'", f"auto, {', '.join(WIDTHS)} are allowed")]
+        )
+    return Batch(found, job, chosen, width or WIDTHS[chosen])
+
+
+def fastest() -> str:
+    """The engine for many runs: the lanes where numba is installed, which is looked up and not yet imported."""
+    return "lanes" if find_spec("numba") is not None else "arrays"
 
 
 def worker(ready: Batch, width: int) -> arrays.Worker:
     """What works chunks of a batch of up to `width` runs, with registers of its own: one for each thread."""
     if ready.engine == "lanes":
-        from stuckstep.engines import lanes  # numba is slow to import
+        try:
+            from stuckstep.engines import lanes  # numba is slow to import
+        except ImportError:
+            allowed = "the engine arrays is allowed; the extra `fast` of the package brings numba"
+            raise DealError([Fault("engine lanes", None, None, "numba is not installed", allowed)]) from None
 
         work = lanes.worker(ready.job, width)
     else:

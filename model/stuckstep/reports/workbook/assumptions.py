@@ -127,7 +127,7 @@ def _height(row: Row, widths: Mapping[str, float]) -> float:
     lines = 1
     for heading, width in widths.items():
         text = text_of(row.extras.get(heading) if heading in NOTES else row.cells[heading])
-        per_line = width * (1.3 if heading in NOTES else 1.1)
+        per_line = width * (1.5 if heading in NOTES else 1.15)
         lines = max(lines, -(-len(text) // int(per_line)))
     return 12.5 * lines + 2
 

@@ -27,6 +27,7 @@ class Picture(NamedTuple):
     title: str
     rows: Callable[[Model], list[Row]]
     ratios: Callable[[Model], list[Row]] | None = None
+    has_uses: bool = False  # below the axis
 
 
 def paid(model: Model) -> list[Row]:
@@ -67,7 +68,7 @@ def sources_and_uses(model: Model) -> list[Row]:
 
 PICTURES: Sequence[Picture] = (
     Picture("Payment order: what each party is paid", paid),
-    Picture("Sources (above) and uses (below)", sources_and_uses),
+    Picture("Sources (above) and uses (below)", sources_and_uses, has_uses=True),
     Picture("Cash by account at the end of the period", cash),
     Picture("Debt outstanding, and DSCR (right axis; 0 where nothing is due)", balances, covers),
     Picture("Shortfall: what is still unpaid to each party", unpaid),

@@ -32,9 +32,9 @@ from .pages import Page
 from .styles import LINE
 
 TITLE = "Charts: who is paid when, from what, and what is left"
-FIRST_CHART_ROW, CHART_ROWS = 9, 22
+FIRST_CHART_ROW, CHART_ROWS = 9, 20
 CHARTS_A_PAGE = 2
-WIDTH, HEIGHT = 36, 11  # centimetres
+WIDTH, HEIGHT = 36, 10  # centimetres
 LABELS_SHOWN = 20  # about so many periods have a name on the axis
 COLOURS = (
     *("1F3A5F", "3FA7D6", "F2A541", "C8442E", "4C956C", "8E5EA2", "A7C957", "7F7F7F", "F7D070", "16808A"),
@@ -75,6 +75,8 @@ def _draw(page: Page, model: Model, picture: Picture, row: int) -> tuple[BarChar
     """A picture's data from a row on, and its chart."""
     band, row = _add_data(page, model, picture.title, picture.rows(model), row, "money")
     chart = _columns(page, model, picture.title, band)
+    if not picture.has_uses:
+        chart.y_axis.scaling.min = 0  # what a sum leaves below zero is dust
     if picture.ratios is not None:
         ratios, row = _add_data(page, model, "Ratios", picture.ratios(model), row, "multiple")
         chart += _lines(page, model, ratios)

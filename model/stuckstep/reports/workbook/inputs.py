@@ -57,6 +57,5 @@ def _format(cell: Cell) -> str:
     column = next(one for one in schema() if one.table == cell.table and one.column == name)
     if column.type in ("date", "trigger"):
         return "date"
-    if column.unit in ("1", "1/year"):
-        return "percent"
-    return "number" if column.type in ("days", "count") else "decimal"
+    by_unit = {"1": "percent", "1/year": "rate", "currency": "money"}
+    return by_unit.get(column.unit, "number" if column.type in ("days", "count") else "decimal")

@@ -52,8 +52,8 @@ def _add_change(page: Page, model: Model, row: int, change: Row) -> None:
     cell = Cell(table, name, "value" if table == "deal" else column)
     for position, text in enumerate((scenario, table, name, cell.column), start=1):
         put_value(page, row, position, text, "line")
-    put_value(page, row, 5, model.plan.input(cell.plain, "base"), "text")
-    put_value(page, row, 6, change.cells["value"], "text")
+    put_value(page, row, 5, model.plan.input(cell.plain, "base"), "line")
+    put_value(page, row, 6, change.cells["value"], "line")
     page.put(row, 7, "yes" if scenario in model.scenarios else "no: own file", "line")
     for position, extra in enumerate(("source", "note"), start=8):
-        put_value(page, row, position, change.extras.get(extra), "text")
+        put_value(page, row, position, change.extras.get(extra), "line")

@@ -11,7 +11,7 @@ from openpyxl.utils import get_column_letter
 from stuckstep.deal import Row
 from stuckstep.engines.excel import Address, Formula, headings
 
-from .assumptions import NOTES, SPARE_ROWS, is_live, text_of
+from .assumptions import NOTES, SPARE_ROWS, is_live, put_value, text_of
 from .model import Model
 from .pages import Page
 
@@ -45,7 +45,7 @@ def add_structure(page: Page, model: Model, row: int) -> Address:
 def _put(page: Page, number: int, table: str, row: str, written: float | str, formula: Formula) -> int:
     page.put(number, 1, table, "line")
     page.put(number, 2, row, "line")
-    page.put(number, 3, written, "quoted" if isinstance(written, str) else "line", "general")
+    put_value(page, number, 3, written, "line")
     page.put(number, 4, formula, "link")
     page.put(number, 5, Formula(f"=IF(C{number}=D{number},0,1)"), "formula", "flag")
     page.heights[number] = 12.5
