@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 Columns = Mapping[Cell, Array]
 T = TypeVar("T")
 LAWS = "checks.master.broken"
+MANY = 20_000  # runs from which the lanes are worth their start
 WIDTHS = {"arrays": arrays.CHUNK, "lanes": 2048}  # runs worked at a time
 
 
@@ -135,7 +136,7 @@ class Batch:
         return len(self.job.layout.once) + len(self.job.layout.each) * self.job.periods
 
 
-def batch(found: Model, keep: Collection[str], *, engine: str = "auto", width: int | None = None) -> Batch:
+def batch(found: Model, keep: Collection[str], *, engine: str = "arrays", width: int | None = None) -> Batch:
     """A model made ready to run and to keep the lines named. `width` is the number of runs worked at a time.
 
     engine: `arrays` (numpy), `lanes` (numba), or `auto`: lanes where numba is there. Both give the same bits.
@@ -158,16 +159,16 @@ def batch(found: Model, keep: Collection[str], *, engine: str = "auto", width: i
     return Batch(found, job, chosen, width or WIDTHS[chosen])
 
 
-def fastest() -> str:
-    """The engine for many runs: the lanes where numba is installed, which is looked up and not yet imported."""
-    return "lanes" if find_spec("numba") is not None else "arrays"
+def fastest(runs: int = MANY) -> str:
+    """The engine for so many runs: the lanes from MANY on, where numba is installed (it takes a second to import)."""
+    return "lanes" if runs >= MANY and find_spec("numba") is not None else "arrays"
 
 
 def worker(ready: Batch, width: int) -> arrays.Worker:
     """What works chunks of a batch of up to `width` runs, with registers of its own: one for each thread."""
     if ready.engine == "lanes":
         try:
-            from stuckstep.engines import lanes  # numba is slow to import
+            from stuckstep.engines.arrays import lanes  # numba is slow to import
         except ImportError:
             allowed = "the engine arrays is allowed; the extra `fast` of the package brings numba"
             raise DealError([Fault("engine lanes", None, None, "numba is not installed", allowed)]) from None

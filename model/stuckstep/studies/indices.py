@@ -10,9 +10,9 @@ import xarray as xr
 
 from stuckstep.deal import Deal
 
+from .counting import drawn_model
 from .distributions import EDGE, Uncertainty
 from .measures import measure
-from .montecarlo import drawn_model
 from .runs import measured, prepared
 from .sampling import correlated, values
 from .sensitivity import attributes_of

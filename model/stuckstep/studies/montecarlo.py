@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from stuckstep.deal import Cell, Deal, DealError, Fault
+from stuckstep.deal import Deal, DealError, Fault
 from stuckstep.deal.changes import changes_of, typed, with_scenarios
+from stuckstep.results.grid import dates
 
-from .batch import Model, batch, model, stream
+from .batch import Model
+from .counting import Ready, Request, Result, count, make_ready
 from .distributions import Uncertainty
-from .measures import Measure, measure
-from .runs import measured, prepared
 from .sampling import Design, shares, values
 from .sensitivity import attributes_of
+from .store import open_store
 from .summaries import Histogram, Sketch, Sum, spread
-from .tally import Questions, Tally, events, series, tally
+from .tally import Questions, Tally
 
 Array = NDArray[np.float64]
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
-SERIES = ("paid", "unpaid")
 TAIL = 0.05  # the share of the draws whose mean is the expected shortfall
 # Measures of which more is worse; of all others less is.
 MORE_IS_WORSE = ("days_late", "billing", "first_paid", "half_paid", "last_paid", "unpaid", "unpaid_end", "claim_unpaid",
@@ -44,8 +44,13 @@ def monte_carlo(
     later_by: float = 0.0,
     with_series: bool = True,
     laws: bool = True,
+    engine: str = "auto",
+    width: int | None = None,
     threads: int = 1,
-    **options: Any,
+    scheduler: Any = None,
+    store: str | PathLike[str] | None = None,
+    keep: Sequence[str] = (),
+    progress: Callable[[int], None] | None = None,
 ) -> xr.Dataset:
     """The distribution of the measures over the draws of a plan, with error bars from its replicates.
 
@@ -53,92 +58,22 @@ def monte_carlo(
     of the worst `tail` of the draws) and `quantiles` (measure, quantile), each with `..._error`, the standard error;
     `probability` (event); `paid_quantiles`, `unpaid_quantiles` (party, quarter, quantile) unless `with_series` is off;
     `stuck` (phase, step), the share of draws in which a step was the stuck one. `laws` off leaves the laws unchecked.
+
+    scheduler: the address of a dask cluster, or a client of one, to run on. store: a zarr folder for the measures of
+    every draw and for the lines named in `keep`. progress is told how many draws are done. None of these, nor engine,
+    width or threads, changes a bit of the result.
     """
-    found = drawn_model(deal, uncertainties, start)
-    asked = questions(found, measures, unpaid_over, later_by, with_series=with_series, laws=laws)
-    result = run(found, uncertainties, plan, asked, threads=threads, **options)
-    return summarised(deal, found, asked, plan, result, quantiles, tail)
+    names = None if measures is None else tuple(measures)
+    request = Request(deal, tuple(uncertainties), plan, start, names, unpaid_over, later_by, with_series, laws)
+    ready = make_ready(request, engine=engine, width=width, keep=keep)
+    kept = None if store is None else open_store(store, ready.asked, plan, ready.model, keep)
+    if scheduler is None:
+        result = count(ready, threads=threads, store=kept, progress=progress)
+    else:
+        from .cluster import count_on
 
-
-@dataclass
-class Result:
-    """What was counted: a tally of each replicate, and the series of all of them together."""
-
-    tallies: dict[int, Tally]
-    series: Histogram
-
-    def merge(self, other: Result) -> None:
-        """Adds what was counted elsewhere, in any order."""
-        self.series.merge(other.series)
-        for replicate, one in other.tallies.items():
-            if replicate in self.tallies:
-                self.tallies[replicate].merge(one)
-            else:
-                self.tallies[replicate] = one
-
-
-def drawn_model(deal: Deal, uncertainties: Sequence[Uncertainty], start: str = "base") -> Model:
-    """The lines of a deal for whatever may be drawn; DealError where that is more than a cell can hold."""
-    ranges: dict[Cell, tuple[float, float]] = {}
-    for one in uncertainties:
-        for cell, ends in one.axis.at(np.array(one.span())).items():
-            if cell in ranges:
-                wrong = f"the uncertainty {one.name} draws a cell that another one draws"
-                raise DealError([Fault(str(cell), None, None, wrong, "one uncertainty for each cell is allowed")])
-            ranges[cell] = (float(ends.min()), float(ends.max()))
-    return model(deal, ranges, start)
-
-
-def questions(
-    found: Model, names: Sequence[str] | None, unpaid_over: float, later_by: float, *, with_series: bool, laws: bool
-) -> Questions:
-    """What is asked of every draw: the measures named (a set for every deal by default), and all that may go wrong."""
-    parties = found.sheets.keys("parties")
-    if names is None:
-        names = [
-            "days_late",
-            "funding_gap",
-            *(f"{what}:{p}" for what in ("npv", "unpaid", "half_paid") for p in parties),
-        ]
-        names = [*names, *(f"dscr:{facility}" for facility in found.sheets.keys("facilities"))]
-    halves = [measure(found, f"half_paid:{party}") for party in parties]
-    still = dict(zip((one.name for one in halves), undrawn(found, halves), strict=True))
-    happenings = events(found, still, unpaid_over, later_by)
-    kept = tuple((item, party) for item in SERIES for party in parties) if with_series else ()
-    return Questions(tuple(measure(found, name) for name in names), tuple(happenings), kept, True, laws)
-
-
-def undrawn(found: Model, wanted: Sequence[Measure]) -> list[float]:
-    """The measures with nothing drawn."""
-    alone = model(found.deal, {}, found.start)
-    again = [measure(alone, one.name) for one in wanted]
-    return [float(value) for value in measured(prepared(alone, again), {}, 1, again).values[:, 0]]
-
-
-def run(
-    found: Model,
-    uncertainties: Sequence[Uncertainty],
-    plan: Design,
-    asked: Questions,
-    *,
-    threads: int = 1,
-    parts: Sequence[slice] | None = None,
-    **options: Any,
-) -> Result:
-    """What is counted in some slices of the draws (all by default)."""
-    ready = batch(found, asked.lines(found), **options)
-
-    def columns(part: slice) -> dict[Cell, Array]:
-        return values(uncertainties, shares(plan, uncertainties, part))
-
-    def reduce(lines: Mapping[str, Array], drawn: Mapping[Cell, Array], part: slice) -> Result:
-        one = tally(found, asked, lines, drawn, part.stop - part.start)
-        return Result({part.start // plan.size: one}, series(found, asked, lines))
-
-    result = Result({}, Histogram((len(asked.series), len(found.periods.labels))))
-    for one in stream(ready, parts or plan.parts(ready.width), columns, reduce, threads=threads):
-        result.merge(one)
-    return result
+        result = count_on(scheduler, request, ready, engine=engine, width=width, store=kept, progress=progress)
+    return summarised(ready, result, quantiles, tail)
 
 
 def one_draw(deal: Deal, uncertainties: Sequence[Uncertainty], plan: Design, number: int, start: str = "base") -> Deal:
@@ -151,16 +86,9 @@ def one_draw(deal: Deal, uncertainties: Sequence[Uncertainty], plan: Design, num
     return with_scenarios(deal, {f"draw {number}": {**changes_of(deal, start), **changes}})
 
 
-def summarised(
-    deal: Deal,
-    found: Model,
-    asked: Questions,
-    plan: Design,
-    result: Result,
-    quantiles: Sequence[float] = QUANTILES,
-    tail: float = TAIL,
-) -> xr.Dataset:
+def summarised(ready: Ready, result: Result, quantiles: Sequence[float] = QUANTILES, tail: float = TAIL) -> xr.Dataset:
     """The Dataset of what was counted in all replicates."""
+    found, asked, plan = ready.model, ready.asked, ready.request.plan
     numbers = sorted(result.tallies)
     apart = [result.tallies[replicate] for replicate in numbers]
     whole = _whole(apart, asked)
@@ -181,13 +109,14 @@ def summarised(
         "phase": _text(phases),
         "step": _text([*steps, ""]),
         "party": _text(found.sheets.keys("parties")),
+        "quarter": dates(found.periods.next_first_day - 1),
         "label": ("quarter", _text(found.periods.labels)),
         "replicate": np.array(numbers),
     }
     about = {"kind": "montecarlo", "method": plan.method, "seed": plan.seed, "draws": whole.draws,
              "replicates": len(apart), "draws_of_a_replicate": plan.size, "tail": tail, "start": found.start,
              "laws_broken": whole.broken if asked.laws else "not checked"}  # fmt: skip
-    return xr.Dataset(variables, coordinates, {**attributes_of(deal), **about})
+    return xr.Dataset(variables, coordinates, {**attributes_of(found.deal), **about})
 
 
 def _text(texts: Iterable[str]) -> NDArray[np.object_]:

@@ -134,51 +134,67 @@ def _counted(keys: Counts) -> tuple[Counts, Counts]:
 
 @dataclass
 class Histogram:
-    """Counts of many series of amounts from zero on, by bucket; the first bucket is for less than about a cent.
+    """Counts of many series of amounts from zero on, by bucket; bucket 0 is for less than about a cent.
 
-    The others are a share 2**-SERIES_BITS wide.
+    The others are a share 2**-SERIES_BITS wide. nothing counts bucket 0 of each series; rows holds, for a series that
+    has more, its first other bucket and the counts from it on.
     """
 
     shape: tuple[int, ...]
-    rows: dict[int, Counts] = field(default_factory=dict)
+    nothing: Counts = field(init=False)
+    rows: dict[int, tuple[int, Counts]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Begins with no draw counted."""
+        self.nothing = np.zeros(int(np.prod(self.shape)), dtype=np.int64)
 
     def add(self, first: int, values: Array) -> None:
-        """Adds the draws (series, draw) of the series from `first` on; they are all that is ever added in one chunk."""
-        low, high = _amount_keys(values.min(axis=1)), _amount_keys(values.max(axis=1))
-        for place, row in enumerate(values):
-            counts = self.rows.setdefault(first + place, np.zeros(0, dtype=np.int64))
-            if counts.size <= high[place]:
-                counts = np.concatenate([counts, np.zeros(int(high[place]) + 1 - counts.size, dtype=np.int64)])
-                self.rows[first + place] = counts
-            if low[place] == high[place]:
-                counts[low[place]] += row.size
-            else:
-                counts[: high[place] + 1] += np.bincount(_amount_keys(row), minlength=int(high[place]) + 1)
+        """Adds draws, (series, draw), to the series from `first` on."""
+        keys = _amount_keys(values)
+        high = keys.max(axis=1).tolist()
+        low = np.where(keys > 0, keys, _LAST_KEY).min(axis=1).tolist()
+        for place, row in enumerate(keys, first):
+            top, bottom = high[place - first], low[place - first]
+            if top == 0:
+                self.nothing[place] += row.size
+                continue
+            counts = np.bincount(np.maximum(row - (bottom - 1), 0), minlength=top - bottom + 2)
+            self.nothing[place] += counts[0]
+            self._take(place, bottom, counts[1:])
+
+    def _take(self, place: int, low: int, counts: Counts) -> None:
+        """Adds counts of the buckets from `low` on to a series."""
+        mine = self.rows.get(place)
+        if mine is None:
+            self.rows[place] = (low, counts.copy())
+            return
+        begin, end = min(low, mine[0]), max(low + counts.size, mine[0] + mine[1].size)
+        if (begin, end - begin) != (mine[0], mine[1].size):
+            wider = np.zeros(end - begin, dtype=np.int64)
+            wider[mine[0] - begin : mine[0] - begin + mine[1].size] = mine[1]
+            mine = self.rows[place] = (begin, wider)
+        mine[1][low - begin : low - begin + counts.size] += counts
 
     def merge(self, other: Histogram) -> None:
-        for place, counts in other.rows.items():
-            mine = self.rows.get(place)
-            if mine is None:
-                self.rows[place] = counts.copy()
-            elif mine.size < counts.size:
-                self.rows[place] = counts.copy()
-                self.rows[place][: mine.size] += mine
-            else:
-                mine[: counts.size] += counts
+        self.nothing = self.nothing + other.nothing
+        for place, (low, counts) in other.rows.items():
+            self._take(place, low, counts)
 
     def quantiles(self, shares: Sequence[float]) -> Array:
         """The quantiles of every series, (*shape, share); zero of a series that was never added."""
-        table = np.zeros((int(np.prod(self.shape)), len(shares)))
-        for place, counts in self.rows.items():
-            reached = np.cumsum(counts)
-            keys = np.searchsorted(reached, np.ceil(np.asarray(shares) * reached[-1]), side="left")
-            table[place] = np.where(keys == 0, 0.0, _middles(np.maximum(keys, 1) + _CENT_KEY, SERIES_BITS))
+        table = np.zeros((len(self.nothing), len(shares)))
+        for place, (low, counts) in self.rows.items():
+            reached = np.concatenate([self.nothing[place : place + 1], self.nothing[place] + np.cumsum(counts)])
+            found = np.searchsorted(reached, np.ceil(np.asarray(shares) * reached[-1]), side="left")
+            middles = _middles(np.maximum(found, 1) + (low - 1) + _CENT_KEY, SERIES_BITS)
+            table[place] = np.where(found == 0, 0.0, middles)
         return table.reshape(*self.shape, len(shares))
 
 
 SERIES_BITS = 8
 _CENT_BITS = int(np.float64(2.0**-7).view(np.int64))
 _CENT_KEY = (_CENT_BITS - _SMALLEST_BITS) >> (52 - SERIES_BITS)
+_LAST_KEY = np.int64(1) << 62
 
 
 def _amount_keys(values: Array) -> Counts:

@@ -76,8 +76,10 @@ class Tally:
             one.merge(another)
 
 
-def tally(model: Model, asked: Questions, lines: Found, columns: Columns, draws: int) -> Tally:
-    """The answers of one chunk of draws."""
+def tally(
+    model: Model, asked: Questions, lines: Found, columns: Columns, draws: int
+) -> tuple[Tally, Mapping[str, Array]]:
+    """The answers of one chunk of draws, and the measures by name, (draw,)."""
     judged = {one.name: one for one in (*asked.measures, *(event.measure for event in asked.events))}
     worked = {name: one.work(lines, columns) for name, one in judged.items()}
     sums, sketches = [], []
@@ -90,7 +92,7 @@ def tally(model: Model, asked: Questions, lines: Found, columns: Columns, draws:
     happened = [int(one.happens(worked[one.measure.name]).sum()) for one in asked.events]
     broken = int((lines[LAWS].max(axis=0) > 0).sum()) if asked.laws else 0
     stuck = _stuck(model, lines, columns) if asked.stuck else np.zeros((0, 0), dtype=np.int64)
-    return Tally(draws, sums, sketches, np.array(happened, dtype=np.int64), stuck, broken)
+    return Tally(draws, sums, sketches, np.array(happened, dtype=np.int64), stuck, broken), worked
 
 
 def series(model: Model, asked: Questions, lines: Found) -> Histogram:

@@ -17,7 +17,7 @@ from .formulas import (
     lay_out,
     timeline,
 )
-from .inputs import Live, headings, live_sheet, place, read_inputs, row_of
+from .inputs import HEADINGS_ROW, Live, headings, live_sheet, place, read_inputs, row_of
 
 __all__ = [
     "CONSTANT",
@@ -25,6 +25,7 @@ __all__ = [
     "FIRST_DAY_ROW",
     "FIRST_PERIOD",
     "FIRST_ROW",
+    "HEADINGS_ROW",
     "NEXT_FIRST_DAY_ROW",
     "PERIOD_ROW",
     "SHEETS",

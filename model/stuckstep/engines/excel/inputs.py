@@ -20,6 +20,7 @@ SHEET = "live"
 NAME, UNIT, LIVE, DEFAULT, BASE, FIRST_SCENARIO = range(1, 7)
 SELECTED_ROW, NAMES_ROW, FIRST_ROW = 3, 5, 6
 EXTRAS = ("unit", "source", "note")
+HEADINGS_ROW = 2  # of an assumption sheet; its title stands above
 
 
 class Live(NamedTuple):
@@ -103,10 +104,10 @@ def _link(link: str, row: int, default: float | None) -> str:
 
 
 def _address(deal: Deal, table: str, row: Row, column: str) -> str:
-    """A cell of an assumption sheet as it is written: the headings in row 1, the rows below without a gap."""
+    """A cell of an assumption sheet as it is written: the headings, and the rows below without a gap."""
     return f"${get_column_letter(headings(table).index(column) + 1)}${row_of(deal, table, row)}"
 
 
 def row_of(deal: Deal, table: str, row: Row) -> int:
     """The row of an assumption sheet that a row of the deal is written to."""
-    return next(number for number, one in enumerate(deal.tables[table], start=2) if one is row)
+    return next(number for number, one in enumerate(deal.tables[table], start=HEADINGS_ROW + 1) if one is row)

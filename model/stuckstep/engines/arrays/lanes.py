@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from stuckstep.deal import Cell
 
-from .arrays import Array, Job, Worker, filled, slots_of
 from .fusion import fuse
 from .interpreter import LANES, NUMBERS, interpret
 from .registers import Layout, Step, lay_out
+from .vectors import Array, Job, Worker, filled, slots_of
 
 Code = NDArray[np.int64]
 OPERANDS = 4  # columns of the code: operator, result, the operands, and the signs of a sum or where a list begins
