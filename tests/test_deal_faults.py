@@ -44,7 +44,7 @@ MALFORMED = [
     ),
     (
         ("phases", "su2", "order_date", "31/12/2027"),
-        "phases.csv, row 3, column order_date: '31/12/2027' is not a date; "
+        "phases.csv, row 3, column order_date: '31/12/2027' is not a date (day and month cannot be told apart); "
         "a date from 2000-01-01 to 2150-01-01, written as 2027-03-31, is required",
     ),
     (
@@ -101,8 +101,8 @@ MALFORMED = [
         "order, billing, a step or a date as 2027-03-31 is required",
     ),
     (
-        ("claims", "racks_delivery", "late_rate", "8%"),
-        "claims.csv, row 5, column late_rate: '8%' is not a number (8% is written 0.08); "
+        ("claims", "racks_delivery", "late_rate", "0,08"),
+        "claims.csv, row 5, column late_rate: '0,08' has a decimal comma (write 0.08); "
         "a number from 0 to 1 is allowed",
     ),
     (
@@ -230,7 +230,7 @@ def test_every_fault_at_once(tmp_path: Path) -> None:
     (folder / "stepz.csv").write_text("step\n")
     first = (
         "stepz.csv: there is no table 'stepz' (nearest: steps); the files (with .csv) deal, parties, phases, steps, "
-        "contracts, accounts, claims, facilities, supports, scenarios are allowed"
+        "contracts, accounts, claims, facilities, supports, scenarios, studies, uncertainties are allowed"
     )
     assert faults(folder) == [first, *(line for _, line in MALFORMED), *(line for _, line in CHANGES)]
 
@@ -269,10 +269,10 @@ def test_every_fault_at_once(tmp_path: Path) -> None:
         ("claims", "hbm", "phase", "su1;", "phase: 'su1;' has an empty name between ;"),
         ("claims", "hbm", "phase", "deal;su1", "phase: the word deal stands beside names"),
         ("claims", "hbm", "basis", "", "basis: the cell is blank and the claim is once; one of usd, usd_per_rack"),
-        ("claims", "hbm", "rate", "1,000", "rate: '1,000' is not a number; a number from 0 to 1e15 is allowed"),
+        ("claims", "hbm", "rate", "1,000", "rate: '1,000' may be 1000 or 1.000; a number from 0 to 1e15 is allowed"),
         ("claims", "hbm", "rate", "1_000", "rate: '1_000' is not a number"),
         ("claims", "hbm", "rate", "nan", "rate: 'nan' is not a number"),
-        ("claims", "hbm", "rate", "1e999", "rate: inf is not a finite number"),
+        ("claims", "hbm", "rate", "1e999", "rate: '1e999' is no finite number"),
         ("claims", "hbm", "trigger", "2027-02-30", "trigger: '2027-02-30' is not a day of the calendar"),
         ("claims", "hbm", "trigger", "1999-12-31", "trigger: 1999-12-31 is below 2000-01-01"),
         (
@@ -407,8 +407,8 @@ def test_tables_and_columns(tmp_path: Path) -> None:
     folder = files.copy(tmp_path / "bad")
     (folder / "steps.csv").unlink()
     (folder / "supports.csv").write_text("support,party,party,acount,commitment\ns,lender,lender,operating,1\n")
-    (folder / "accounts.csv").write_text("account;party\noperating;neocloud\n")
-    (folder / "phases.csv").write_bytes(b"phase,order_date\nsu\xff,2027-01-01\n")
+    (folder / "accounts.csv").write_bytes(b"PK\x03\x04")
+    (folder / "phases.csv").write_bytes(b"phase,order_date\nsu\x81,2027-01-01\n")
     (folder / "claims.csv").write_text('claim,paid_from\n"rent,x\n')
     (folder / "parties.csv").write_text("party,role\n")
     (folder / "scenarios.csv").write_text("")
@@ -419,13 +419,13 @@ def test_tables_and_columns(tmp_path: Path) -> None:
         "parties.csv: the table has no rows; one row or more is required",
         "phases.csv: byte 20 is not UTF-8 text; UTF-8 text is allowed",
         "contracts.csv, row 2: cell 16 of the row stands under no heading; cells under a heading are allowed",
-        "accounts.csv: the columns are separated by semicolons; commas are allowed",
+        "accounts.csv: this is a workbook or archive, not CSV; text is allowed",
         'claims.csv: this is not CSV (unexpected end of data); CSV with commas and " quotes is allowed',
         "supports.csv, row 1: there is no column 'acount' (nearest: account); the columns support, party, account, "
         "commitment, available_from, available_until, covers, unit, source, note are allowed",
         "supports.csv, row 1: the column account is missing; the column is required",
         "supports.csv, row 1, column party: the column stands there twice; each column once is allowed",
-        "scenarios.csv: the first row holds no headings; the names of the columns are required",
+        "scenarios.csv: no row holds headings; the names of the columns are required",
     ]
 
 

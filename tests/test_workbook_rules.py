@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,9 @@ import pytest
 from openpyxl.utils import column_index_from_string, get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
 
-from stuckstep.deal import from_serial, read
+from stuckstep.deal import from_serial, read, serial
 from stuckstep.engines import excel
-from workbooks import ASSUMPTIONS, Exported, changed_superpod, edited, exported, in_formualizer
+from workbooks import ASSUMPTIONS, Exported, changed_superpod, compared, edited, exported, in_formualizer
 
 TIME_SHEETS = [*dict.fromkeys(excel.SHEETS.values()), "charts"]
 ALLOWED = {
@@ -125,6 +126,15 @@ def test_nothing_is_hidden_merged_or_in_error(book: openpyxl.Workbook, stored: o
             assert value.data_type != "e", f"{sheet.title} {value.coordinate} {formula}"
 
 
+def test_the_stored_values_are_the_engine_s(stored: openpyxl.Workbook, superpod: Exported) -> None:
+    def read_cell(sheet: str, row: int, column: int) -> object:
+        value = stored[sheet].cell(row, column).value
+        return serial(value.date()) if isinstance(value, datetime) else None if value is None else float(value)
+
+    found = compared(read_cell, superpod.model, superpod.model.selected, absolute=1e-6)
+    assert [one for one in found.wrong if "engine 2900000" not in one] == []  # no calendar reaches the year 9839
+
+
 def test_every_sheet_prints_one_page_wide_and_freezes_its_titles(book: openpyxl.Workbook) -> None:
     for sheet in book:
         assert sheet.page_setup.orientation == "landscape"
@@ -196,7 +206,7 @@ def test_text_that_begins_like_a_formula_stays_text(tmp_path: Path) -> None:
     deal = read(changed_superpod(tmp_path / "deal", changes))
     book = exported(deal, tmp_path / "deal.xlsx")
     loaded = openpyxl.load_workbook(book.path)
-    for number, text in enumerate(texts, start=2):
+    for number, text in enumerate(texts, start=excel.HEADINGS_ROW + 1):
         cell = loaded["parties"].cell(number, 2)
         assert (cell.data_type, cell.value) == ("s", text.lstrip("'"))
         assert cell.quotePrefix
@@ -238,7 +248,7 @@ def test_the_structure_notice_sees_a_row_added_below(superpod: Exported) -> None
     rows = len(superpod.model.deal.tables["parties"])
     assert superpod.path.exists()
     loaded = openpyxl.load_workbook(superpod.path)
-    loaded["parties"].cell(rows + 2, 1, "newcomer")
+    loaded["parties"].cell(excel.HEADINGS_ROW + rows + 1, 1, "newcomer")
     loaded.save(superpod.path.with_name("more.xlsx"))
     read_cell, _ = in_formualizer(superpod.path.with_name("more.xlsx").read_bytes())
     assert read_cell("cover", 9, 3) == "CHANGED"
@@ -255,8 +265,8 @@ def test_an_analyst_s_rows_are_followed_after_saving(superpod: Exported) -> None
     new = {"claim": "audit", "paid_from": "operating:20", "payee": "staff", "kind": "once", "basis": "usd",
            "rate": 50000, "phase": "deal", "trigger": "2028-06-30"}  # fmt: skip
     for column, heading in enumerate(excel.headings("claims"), start=1):
-        claims.cell(len(deal.tables["claims"]) + 2, column, new.get(heading))
-    row = len(deal.tables["scenarios"]) + 2
+        claims.cell(excel.HEADINGS_ROW + len(deal.tables["claims"]) + 1, column, new.get(heading))
+    row = excel.HEADINGS_ROW + len(deal.tables["scenarios"]) + 1
     for column, value in enumerate(("audit_late", "claims", "audit", "net_days", 90), start=1):
         scenarios.cell(row, column, value)
     loaded.save(path)

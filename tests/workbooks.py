@@ -134,7 +134,9 @@ def input_cell(deal: Deal, table: str, row: str, column: str) -> tuple[str, str]
     """Where an input stands in the workbook."""
     headings = excel.headings(table)
     key = headings[0]
-    place = next(number for number, one in enumerate(deal.tables[table], start=2) if one.cells[key] == row)
+    place = next(
+        number for number, one in enumerate(deal.tables[table], start=excel.HEADINGS_ROW + 1) if one.cells[key] == row
+    )
     return table, f"{get_column_letter(headings.index(column) + 1)}{place}"
 
 
@@ -218,10 +220,16 @@ def _number(letters: str) -> int:
 
 
 class Comparison(NamedTuple):
-    """Where a recalculated workbook differs from the arrays, and the worst relative difference above 1e-6."""
+    """Where a recalculated workbook differs from the arrays, and the worst relative difference that is not dust."""
 
     wrong: list[str]
     worst: float
+
+
+def dust(model: Model) -> float:
+    """What LibreOffice takes for zero when it subtracts: a 1e-14th of the largest amount, at least 1e-6."""
+    amounts = (model.values(name) for name, line in model.lines.items() if line.unit == "money")
+    return max(1e-6, 1e-14 * max(float(np.abs(values).max()) for values in amounts))
 
 
 def compared(read: Read, model: Model, scenario: str, relative: float = 0.0, absolute: float = 0.0) -> Comparison:
@@ -239,7 +247,7 @@ def compared(read: Read, model: Model, scenario: str, relative: float = 0.0, abs
                 continue
             gap = abs(got - value) if isinstance(got, float) else math.inf
             scale = max(abs(got), abs(value)) if isinstance(got, float) else 1.0
-            worst = max(worst, gap / scale if gap > 1e-6 else 0.0)
+            worst = max(worst, gap / scale if gap > max(absolute, 1e-6) else 0.0)
             if gap > max(absolute, relative * scale):
                 wrong.append(f"{scenario} {name} {sheet}!{get_column_letter(column)}{row}: {got!r}, engine {value!r}")
     assert count > len(model.lines)

@@ -6,13 +6,17 @@ import datetime
 import math
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import NamedTuple
 
+from stuckstep.deal import numerals, written_dates
 from stuckstep.deal.dates import from_serial
-from stuckstep.deal.layout import Column, nearest
+from stuckstep.deal.layout import Column
+from stuckstep.deal.lettering import fold, name_text, nearest, tidy
+from stuckstep.deal.numerals import Dialect, NumeralError
 from stuckstep.deal.records import Place, Value
+from stuckstep.deal.written_dates import DateError
 
 
 class Unreadable(NamedTuple):
@@ -30,34 +34,56 @@ class CellError(Exception):
 
 RESERVED = ("order", "billing", "deal", "none", "all")
 LONGEST = 32767  # characters a spreadsheet cell can hold
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+TRIGGERS = ("order", "billing")
+PLAIN = Dialect()
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
 
 
-def parse(column: Column, raw: Raw, serials: bool = True) -> Value:
-    """The typed value of a cell, None when it is blank; CellError when it is not what the column wants.
-
-    serials: whether a bare number may stand for a date (not in a workbook that counts from 1904).
-    """
+def parse(column: Column, raw: Raw, dialect: Dialect = PLAIN) -> Value:
+    """The typed value of a cell, None when it is blank; CellError when it is not what the column wants."""
     raw = clean(raw)
     if raw is None:
         if column.default == "":
             raise CellError("the cell is blank")
         return None
-    if column.type == "date" and isinstance(raw, float) and not serials:
+    if column.type == "date" and isinstance(raw, float) and not dialect.serials:
         raise CellError(f"{number_text(raw)} is a bare number in a workbook that counts days from 1904")
-    value = _PARSERS[column.type](column, raw)
+    value = _PARSERS[column.type](column, raw, dialect)
     _check_bounds(column, value)
     return value
 
 
+def otherwise(raw: Raw, value: Value) -> tuple[str, str] | None:
+    """What stood in a cell and what was read, where a reader might take the one for another; else None."""
+    if isinstance(raw, str):
+        text = tidy(raw)
+        if isinstance(value, float):
+            same = numerals.is_plain(text)
+        elif isinstance(value, datetime.date):
+            same = written_dates.is_plain(text)
+        else:
+            same = _spaced(unicodedata.normalize("NFC", raw)) == _spaced(to_text(value))
+        return None if same else (quoted(raw), _shown(value))
+    if isinstance(raw, float) and isinstance(value, datetime.date):
+        return f"the bare number {number_text(raw)}", _shown(value)
+    return None
+
+
+def _spaced(text: str) -> str:
+    """Text without the spaces around it and around the marks of a list."""
+    return re.sub(r"\s*([;:])\s*", r"\1", "\n".join(text.split("\r\n")).strip())
+
+
+def _shown(value: Value) -> str:
+    return to_text(value) if isinstance(value, (float, datetime.date)) else quoted(to_text(value))
+
+
 def clean(raw: Raw) -> Raw:
-    """A raw cell with even line ends and no spaces around it; None when nothing is left. CellError when unusable."""
+    """A raw cell with even line ends and nothing unseen around it; None when nothing is left. CellError for no use."""
     if isinstance(raw, Unreadable):
         raise CellError(raw.wrong)
     if isinstance(raw, str):
-        return legible(raw).strip() or None
+        return tidy(legible(raw)) or None
     if isinstance(raw, bool) or not isinstance(raw, (int, float)):
         return raw
     return exact(raw)
@@ -86,7 +112,7 @@ def extra(raw: Raw) -> str | float | None:
         return None
     if isinstance(raw, str):
         text = legible(raw)
-        return float(text) if _NUMBER.fullmatch(text) and _plain(text) else text
+        return float(text) if numerals.PLAIN.fullmatch(text) and _plain(text) else text
     return as_text(raw) if isinstance(raw, (bool, datetime.date)) else exact(raw)  # type: ignore[arg-type]
 
 
@@ -124,7 +150,7 @@ def default(column: Column) -> Value:
     """The literal default of a column; None when it has none of its own."""
     if column.default == "" or column.optional:
         return None
-    return _PARSERS[column.type](column, column.default)
+    return _PARSERS[column.type](column, column.default, PLAIN)
 
 
 def wanted(column: Column) -> str:
@@ -194,36 +220,54 @@ def as_text(raw: Raw) -> str:
     return raw.isoformat() if isinstance(raw, datetime.date) else unicodedata.normalize("NFC", str(raw))
 
 
-def _text(column: Column, raw: Raw) -> Value:
+def _named(raw: Raw) -> str:
+    """A name as it is kept."""
+    return name_text(as_text(raw))
+
+
+def _text(column: Column, raw: Raw, dialect: Dialect) -> Value:
     return as_text(raw)
 
 
-def _name(column: Column, raw: Raw) -> Value:
-    text = as_text(raw)
+def _ref(column: Column, raw: Raw, dialect: Dialect) -> Value:
+    return _named(raw)
+
+
+def _name(column: Column, raw: Raw, dialect: Dialect) -> Value:
+    text = _named(raw)
     if "\n" in text or "\t" in text:
         raise CellError(f"{quoted(text)} holds a line break or tab")
     if bad := [mark for mark in ";:@" if mark in text]:
         raise CellError(f"{quoted(text)} holds {' '.join(bad)}")
-    if column.table in ("phases", "steps", "claims") and text in RESERVED:
+    if not text:
+        raise CellError("the name has no letters")
+    if column.table in ("phases", "steps", "claims") and fold(text) in RESERVED:
         raise CellError(f"'{text}' has a meaning of its own")
-    if column.table == "steps" and _DATE.fullmatch(text):
+    if column.table == "steps" and written_dates.is_date(text):
         raise CellError(f"'{text}' is a date")
     return text
 
 
-def _choice(column: Column, raw: Raw) -> Value:
-    text = as_text(raw)
-    if text not in column.allowed:
+def _choice(column: Column, raw: Raw, dialect: Dialect) -> Value:
+    text = _named(raw)
+    chosen = _word(text, column.allowed)
+    if chosen not in column.allowed:
         raise CellError(f"{quoted(text)} is no choice{nearest(text, column.allowed)}")
-    return text
+    return chosen
 
 
-def _names(column: Column, raw: Raw) -> Value:
+def _word(text: str, words: Iterable[str]) -> str:
+    """One of some words in any case, as it is meant; other text as it is."""
+    return next((word for word in words if word == fold(text)), text)
+
+
+def _names(column: Column, raw: Raw, dialect: Dialect) -> Value:
     """A list with ; between names; words such as deal stand alone."""
-    names = tuple(part.strip() for part in as_text(raw).split(";"))
+    names = tuple(_word(tidy(part), column.words) for part in _named(raw).split(";"))
     if "" in names:
         raise CellError(f"{quoted(as_text(raw))} has an empty name between ;")
-    twice = [name for index, name in enumerate(names) if name in names[:index]]
+    folded = [fold(name) for name in names]
+    twice = [name for index, name in enumerate(names) if folded[index] in folded[:index]]
     if twice:
         raise CellError(f"'{twice[0]}' stands in the list twice")
     alone = [name for name in names if name in column.words]
@@ -232,40 +276,38 @@ def _names(column: Column, raw: Raw) -> Value:
     return names
 
 
-def _places(column: Column, raw: Raw) -> Value:
-    return tuple(_place(part.strip()) for part in as_text(raw).split(";"))
+def _places(column: Column, raw: Raw, dialect: Dialect) -> Value:
+    return tuple(_place(tidy(part)) for part in _named(raw).split(";"))
 
 
 def _place(text: str) -> Place:
-    account, colon, rank = (part.strip() for part in text.partition(":"))
+    account, colon, rank = (tidy(part) for part in text.partition(":"))
     if not colon or not account or not re.fullmatch(r"[0-9]{1,6}", rank):
         raise CellError(f"{quoted(text)} is not account:rank")
     return Place(account, int(rank))
 
 
-def _number(column: Column, raw: Raw) -> Value:
+def _number(column: Column, raw: Raw, dialect: Dialect) -> Value:
     if isinstance(raw, float):
         return raw
-    if isinstance(raw, str) and _NUMBER.fullmatch(raw):
-        return exact(float(raw))
     text = as_text(raw)
     if isinstance(raw, (bool, datetime.date)):
         raise CellError(f"{text} is not a number")
-    share = text.removesuffix("%").strip()
-    percent = text.endswith("%") and _NUMBER.fullmatch(share)
-    hint = f" ({text} is written {number_text(exact(float(share) / 100))})" if percent else ""
-    raise CellError(f"{quoted(text)} is not a number{hint}")
+    try:
+        return exact(numerals.number_of(text, column.unit, dialect))
+    except NumeralError as bad:
+        raise CellError(f"{quoted(text)} {bad}") from None
 
 
-def _whole(column: Column, raw: Raw) -> Value:
-    number = _number(column, raw)
+def _whole(column: Column, raw: Raw, dialect: Dialect) -> Value:
+    number = _number(column, raw, dialect)
     assert isinstance(number, float)
     if not number.is_integer():
         raise CellError(f"{number_text(number)} is not a whole number")
     return number
 
 
-def _date(column: Column, raw: Raw) -> Value:
+def _date(column: Column, raw: Raw, dialect: Dialect) -> Value:
     if isinstance(raw, datetime.datetime):
         if raw.time() != datetime.time():
             raise CellError(f"{raw} has a time of day")
@@ -277,24 +319,23 @@ def _date(column: Column, raw: Raw) -> Value:
             raise CellError(f"{number_text(raw)} is not a date")
         return from_serial(raw)
     text = as_text(raw)
-    if not _DATE.fullmatch(text):
-        raise CellError(f"{quoted(text)} is not a date")
     try:
-        return datetime.date.fromisoformat(text)
-    except ValueError:
-        raise CellError(f"'{text}' is not a day of the calendar") from None
+        return written_dates.date_of(text, column.quarter)
+    except DateError as bad:
+        raise CellError(f"{quoted(text)} {bad}") from None
 
 
-def _trigger(column: Column, raw: Raw) -> Value:
-    text = as_text(raw)
-    return _date(column, raw) if isinstance(raw, datetime.date) or _DATE.fullmatch(text) else text
+def _trigger(column: Column, raw: Raw, dialect: Dialect) -> Value:
+    if isinstance(raw, datetime.date) or written_dates.is_date(as_text(raw)):
+        return _date(column, raw, dialect)
+    return _word(_named(raw), TRIGGERS)
 
 
-_PARSERS: dict[str, Callable[[Column, Raw], Value]] = {
+_PARSERS: dict[str, Callable[[Column, Raw, Dialect], Value]] = {
     "name": _name,
     "text": _text,
     "choice": _choice,
-    "ref": _text,
+    "ref": _ref,
     "refs": _names,
     "places": _places,
     "date": _date,

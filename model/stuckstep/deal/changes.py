@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from stuckstep.deal import cells, layout
 from stuckstep.deal.dates import from_serial, serial
-from stuckstep.deal.reading import digest
 from stuckstep.deal.records import Cell, Deal, DealError, Fault, Row, Value
 from stuckstep.deal.scenarios import base, changed_cell, column_of
 
@@ -102,6 +101,8 @@ def with_scenarios(deal: Deal, scenarios: Mapping[str, Mapping[Cell, Value]]) ->
 
     They are added as rows of the table scenarios; whether they fit is for `check` to say.
     """
+    from stuckstep.deal.reading import digest  # which checks with this module
+
     rows = [_row(name, cell, value) for name, changes in scenarios.items() for cell, value in changes.items()]
     first = max((row.number for row in deal.tables["scenarios"]), default=1) + 1
     rows = [replace(row, number=number) for number, row in enumerate(rows, first)]

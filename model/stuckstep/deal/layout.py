@@ -16,6 +16,8 @@ REQUIRED = ("deal", "parties", "phases", "steps", "accounts", "claims")
 FIXED_ITEMS = ("title", "currency", "start", "quarters", "grid")
 # Tables that say what to run, not what the deal is.
 ABOUT_RUNS = ("scenarios", "accepted", "studies", "uncertainties")
+# Tables in which a name may stand on several rows.
+REPEATED = ("scenarios", "accepted", "studies")
 # Sheets the program writes itself; they are no assumptions and are skipped when a workbook is read.
 OWN_SHEETS = (
     *("cover", "live", "schedule", "relief", "constants", "contracts_calc", "claims_calc", "facilities_calc"),
@@ -28,9 +30,9 @@ class Column:
     """One column of one table (of the table deal: one item), as it stands in columns.csv.
 
     default: '' required, 'none' may stay blank, '=column' that column's value, else the value itself. low and high
-    are inclusive bounds (a date for dates), usual the most that raises no eyebrow. quarter: the day that the name of a
-    quarter stands for (`first`, `last`, or the day `after` it). allowed: the choices; or tables whose names may be used, `table.suffix`
-    for the claims a table's rows make, and 'words' in quotes.
+    are inclusive bounds (a date for dates), usual the most that raises no warning. quarter: the day that the name of a
+    quarter stands for (`first`, `last`, or the day `after` it). allowed: the choices; or tables whose names may be
+    used, `table.suffix` for the claims a table's rows make, and 'words' in quotes.
     """
 
     table: str

@@ -1,198 +1,194 @@
-"""Assumption sheets in an .xlsx workbook: reading them as raw tables, building one from a deal."""
+"""Assumption sheets in an .xlsx workbook as raw tables: what stands in their cells, and what looks otherwise."""
 
 from __future__ import annotations
 
 import datetime
 import io
 import warnings
-import zipfile
-import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stuckstep.deal import layout
-from stuckstep.deal.cells import Raw, Unreadable, number_text, to_text
-from stuckstep.deal.raw import NO_HEADINGS, SHAPES, RawRow, RawTable, known, spoilt
-from stuckstep.deal.records import Deal, DealError, Fault, Value
+from stuckstep.deal.cells import Raw, Unreadable, quoted, to_text
+from stuckstep.deal.formats import looks
+from stuckstep.deal.numerals import Dialect
+from stuckstep.deal.packages import open_package, refused
+from stuckstep.deal.raw import RawRow, RawTable, find_headings, known, table_of
+from stuckstep.deal.records import Fault, Reading
 
-if TYPE_CHECKING:  # openpyxl is slow to import: only where it is used
-    from openpyxl import Workbook
-    from openpyxl.cell import Cell
-    from openpyxl.worksheet.worksheet import Worksheet
-
-# What openpyxl and zipfile are seen to raise on broken, cut, encrypted or forged files.
-_BROKEN = (
-    *(zipfile.BadZipFile, zlib.error, LookupError, ValueError, TypeError, AttributeError, SyntaxError),
-    *(OSError, RuntimeError, EOFError, OverflowError),
-)
-_OLD_FORMAT = bytes.fromhex("D0CF11E0")
-_MOST_BYTES = 300_000_000
 _MOST_COLUMNS = 200
-_WIDEST = 60
-_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-_RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-_NO_CELLS = f'<worksheet xmlns="{_MAIN}"><sheetData/></worksheet>'
+_LARGEST = 10**308  # whole numbers of so many digits fit in no float
+_MACROS = "xl/vbaProject.bin"
 
 
-def read_workbook(path: Path) -> tuple[list[RawTable], list[Fault]]:
-    """The raw tables of a workbook and a fault for each sheet that is neither a table nor one of the program's own."""
+@dataclass(frozen=True)
+class _Sheet:
+    """One sheet: its cells that are not blank by (row, column), merged ranges with their rows, what is hidden."""
+
+    title: str
+    cells: Mapping[tuple[int, int], Any]
+    merged: tuple[tuple[str, int, int], ...]
+    hidden: bool
+    hidden_rows: frozenset[int]
+    hidden_columns: frozenset[int]
+    serials: bool
+
+
+def read_workbook(path: Path) -> tuple[list[RawTable], list[Fault], list[Reading]]:
+    """The raw tables of a workbook, a fault for each sheet that is neither a table nor the program's own, readings."""
+    content = open_package(path)
+    sheets, macros = _load(path, content, values=False)
+    named = [(title, title) for title, sheet in sheets.items() if sheet.cells or title in layout.tables()]
+    pairs, faults, log = known(named, "sheets")
+    log += [
+        Reading(title, None, None, "the sheet is empty, not read", "")
+        for title in sheets
+        if (title, title) not in named
+    ]
+    if macros:
+        log.append(Reading(path.name, None, None, "the workbook holds macros, which are ignored", ""))
+    formulas = any(cell.data_type == "f" for _, title in pairs for cell in sheets[title].cells.values())
+    values = _load(path, content, values=True)[0] if formulas else sheets
+    return [_read_sheet(table, sheets[title], values[title]) for table, title in pairs], faults, log
+
+
+def _load(path: Path, content: bytes, values: bool) -> tuple[dict[str, _Sheet], bool]:
+    """The sheets that are not the program's own, with formulas or with stored values, and whether there are macros.
+
+    Only cells are loaded: no charts, comments, links or pivot tables. DealError when the workbook cannot be read.
+    """
+    from openpyxl.reader.excel import ExcelReader
+    from openpyxl.styles.stylesheet import apply_stylesheet
+    from openpyxl.worksheet._reader import WorksheetReader
+
+    sheets: dict[str, _Sheet] = {}
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DealError([Fault(str(path), None, None, f"cannot be read ({error.strerror})", SHAPES)]) from None
-    book = _load(path, content, values=False)
-    sheets = [sheet for sheet in book.worksheets if sheet.title not in layout.OWN_SHEETS]
-    pairs, faults = known(((sheet.title, sheet.title) for sheet in sheets), "sheets")
-    formulas = any(cell.data_type == "f" for title, _ in pairs for cell in _cells(book[title]))
-    values = _load(path, content, values=True) if formulas else book
-    return [_read_sheet(book[title], values[title], _counts_from_1900(book)) for title, _ in pairs], faults
-
-
-def _counts_from_1900(book: Workbook) -> bool:
-    return bool(book.epoch.year < 1904)
-
-
-def _load(path: Path, content: bytes, values: bool) -> Workbook:
-    """The workbook, with formulas or with their stored values; DealError when it cannot be opened."""
-    from openpyxl import load_workbook
-    from openpyxl.utils.exceptions import InvalidFileException
-
-    wrong = "this is no readable workbook"
-    if content.startswith(_OLD_FORMAT):
-        wrong = "the workbook is encrypted or in the old .xls format"
-    try:
-        if sum(entry.file_size for entry in zipfile.ZipFile(io.BytesIO(content)).infolist()) > _MOST_BYTES:
-            wrong = f"the workbook unpacks to more than {_MOST_BYTES // 1_000_000} MB"
-            raise ValueError(wrong)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of styles, validations and links that are not read here
-            return load_workbook(io.BytesIO(_without_own_sheets(content)), data_only=values, keep_links=False)
-    except (*_BROKEN, InvalidFileException) as error:
-        reason = f" ({type(error).__name__}: {error})" if wrong.startswith("this is no") else ""
-        one_line = " ".join(f"{wrong}{reason}".split())
-        allowed = "an .xlsx workbook without a password is allowed"
-        raise DealError([Fault(str(path), None, None, one_line, allowed)]) from None
+            reader = ExcelReader(io.BytesIO(content), data_only=values, keep_links=False)
+            reader.read_manifest()
+            reader.read_strings()
+            reader.read_workbook()
+            apply_stylesheet(reader.archive, reader.wb)
+            for listed, part in reader.parser.find_sheets():
+                if listed.name in layout.OWN_SHEETS or "worksheet" not in part.Type:
+                    continue
+                if part.target not in reader.valid_files:
+                    raise ValueError(f"the part of the sheet {listed.name} is missing")
+                made = reader.wb.create_sheet(listed.name)
+                with reader.archive.open(part.target) as lines:
+                    found = WorksheetReader(made, lines, reader.shared_strings, values, False)
+                    found.bind_cells()
+                sheets[listed.name] = _sheet(made, found.parser, listed.state)
+            return sheets, _MACROS in reader.valid_files
+    except Exception as error:  # openpyxl raises whatever the damage leads to
+        about = str(error).split("\n")[0].strip("'\"")
+        raise refused(path, f"this is no readable workbook ({type(error).__name__}: {about})") from None
 
 
-def _without_own_sheets(content: bytes) -> bytes:
-    """The file with the program's own sheets emptied: they are most of an exported workbook, and never read."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(out, "w") as lighter:
-        own = _parts_of_own_sheets(archive)
-        if not own:
-            return content
-        for name in archive.namelist():
-            lighter.writestr(name, _NO_CELLS if name in own else archive.read(name))
-    return out.getvalue()
+def _sheet(made: Any, parser: Any, state: str | None) -> _Sheet:
+    from openpyxl.utils import range_boundaries
+
+    cells = {place: cell for place, cell in sorted(made._cells.items()) if cell.value is not None}
+    ranges = [range_.ref for range_ in parser.merged_cells.mergeCell] if parser.merged_cells else []
+    merged = tuple((ref, *range_boundaries(ref)[1::2]) for ref in ranges)
+    rows = frozenset(int(row) for row, found in parser.row_dimensions.items() if _is_hidden(found, "ht"))
+    columns: set[int] = set()
+    for found in parser.column_dimensions.values():
+        if _is_hidden(found, "width"):
+            columns.update(range(int(found["min"]), min(int(found["max"]), _MOST_COLUMNS) + 1))
+    return _Sheet(
+        made.title,
+        cells,
+        merged,
+        state not in (None, "visible"),
+        rows,
+        frozenset(columns),
+        made.parent.epoch.year < 1904,
+    )
 
 
-def _parts_of_own_sheets(archive: zipfile.ZipFile) -> set[str]:
-    """The parts that hold the program's own sheets; none where the workbook does not say which they are."""
-    from defusedxml.ElementTree import fromstring
-
-    book, relations = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
-    if not {book, relations} <= set(archive.namelist()):
-        return set()
-    targets = {one.get("Id"): one.get("Target", "") for one in fromstring(archive.read(relations))}
-    sheets = list(fromstring(archive.read(book)).iter(f"{{{_MAIN}}}sheet"))
-    own = {targets.get(one.get(f"{{{_RELATION}}}id"), "") for one in sheets if one.get("name") in layout.OWN_SHEETS}
-    return {target.removeprefix("/") if target.startswith("/") else f"xl/{target}" for target in own if target}
+def _is_hidden(found: Mapping[str, str], size: str) -> bool:
+    return found.get("hidden") in ("1", "true") or float(found.get(size) or 1) == 0
 
 
-def _cells(sheet: Worksheet) -> Sequence[Cell]:
-    """The cells that are there, whatever size the sheet claims to have, row by row."""
-    there: dict[tuple[int, int], Any] = sheet._cells
-    return [there[place] for place in sorted(there) if there[place].value is not None]
-
-
-def _read_sheet(sheet: Worksheet, values: Worksheet, serials: bool) -> RawTable:
-    """One sheet as a raw table; its first row holds the headings."""
-    table = sheet.title
-    faults = [
-        Fault(table, merged.min_row, None, f"the cells {merged.coord} are merged", "single cells are allowed")
-        for merged in sheet.merged_cells.ranges
-    ]
+def _read_sheet(table: str, sheet: _Sheet, values: _Sheet) -> RawTable:
+    """One sheet as a raw table; what is merged above its headings are titles."""
     rows: dict[int, list[Raw]] = {}
-    far = []
-    for cell in _cells(sheet):
-        if cell.column > _MOST_COLUMNS:
-            far.append(cell)
+    faults: list[Fault] = []
+    for (number, column), cell in sheet.cells.items():
+        if column > _MOST_COLUMNS:
+            allowed = f"the first {_MOST_COLUMNS} columns are allowed"
+            wrong = f"cell {cell.coordinate} lies far off the table"
+            faults = faults or [Fault(sheet.title, number, None, wrong, allowed)]
             continue
-        row = rows.setdefault(cell.row, [])
-        row += [None] * (cell.column - len(row))
-        row[cell.column - 1] = _raw(cell, values)
-    if far:
-        allowed = f"the first {_MOST_COLUMNS} columns are allowed"
-        faults.append(Fault(table, far[0].row, None, f"cell {far[0].coordinate} lies far off the table", allowed))
-    headings = [_heading(raw) for raw in rows.pop(1, [])]
-    if not any(headings):
-        return spoilt(table, table, *NO_HEADINGS)
-    found: list[RawRow] = list(rows.items())
-    return RawTable(table, table, headings, found, faults, serials)
+        row = rows.setdefault(number, [])
+        row += [None] * (column - len(row))
+        row[column - 1] = _raw(cell, values)
+    listed: list[RawRow] = list(rows.items())
+    place = find_headings(table, listed)
+    head = 0 if place is None else listed[place][0]
+    faults += [
+        Fault(sheet.title, first, None, f"the cells {merged} are merged", "single cells are allowed")
+        for merged, first, last in sheet.merged
+        if last >= head
+    ]
+    found = table_of(table, sheet.title, listed, faults, dialect=Dialect(serials=sheet.serials))
+    log = [*_hidden(sheet, found), *found.log, *_looks(sheet, values, found)]
+    return RawTable(**{**vars(found), "log": log})
 
 
-def _heading(raw: Raw) -> str:
-    if isinstance(raw, Unreadable):
-        return raw.wrong
-    return "" if raw is None else str(raw).strip()
+def _hidden(sheet: _Sheet, found: RawTable) -> Iterator[Reading]:
+    """What of a table cannot be seen in its sheet; it is read all the same."""
+    if sheet.hidden:
+        yield Reading(sheet.title, None, None, "the sheet is hidden, and read", "")
+    for number, _ in found.rows:
+        if number in sheet.hidden_rows:
+            yield Reading(sheet.title, number, None, "the row is hidden, and read", "")
+    for position, heading in enumerate(found.headings, 1):
+        if heading and position in sheet.hidden_columns:
+            yield Reading(sheet.title, None, heading, "the column is hidden, and read", "")
 
 
-def _raw(cell: Cell, values: Worksheet) -> Raw:
+def _looks(sheet: _Sheet, values: _Sheet, found: RawTable) -> Iterator[Reading]:
+    """Formulas, and numbers and dates whose format hides part of them, in the table's own columns."""
+    for number, record in found.rows:
+        for position, (heading, raw) in enumerate(zip(found.headings, record, strict=False), 1):
+            cell = sheet.cells.get((number, position))
+            if cell is None or heading not in layout.headings(found.table) or isinstance(raw, Unreadable):
+                continue
+            if cell.data_type == "f":
+                formula = quoted(str(getattr(cell.value, "text", cell.value)))
+                yield Reading(sheet.title, number, heading, f"the formula {formula}", f"its stored value {_text(raw)}")
+                cell = values.cells[number, position]
+            if isinstance(raw, (float, datetime.date)) and (looking := looks(raw, cell.number_format)):
+                yield Reading(sheet.title, number, heading, looking, _text(raw))
+
+
+def _text(raw: Raw) -> str:
+    if isinstance(raw, datetime.datetime):
+        raw = raw.date() if raw.time() == datetime.time() else raw
+    return (
+        quoted(raw) if isinstance(raw, str) else to_text(raw) if isinstance(raw, (float, datetime.date)) else str(raw)
+    )
+
+
+def _raw(cell: Any, values: _Sheet) -> Raw:
     """What a cell holds; of a formula the value that was stored with it."""
-    where, formula = f"cell {cell.coordinate} holds", cell.data_type == "f"
-    if formula:
-        cell = values[cell.coordinate]
-        if cell.value is None:
+    where = f"cell {cell.coordinate} holds"
+    if cell.data_type == "f":
+        cell = values.cells.get((cell.row, cell.column))
+        if cell is None:
             return Unreadable(f"{where} a formula without a stored value (open, calculate and save the workbook)")
     value = cell.value
     if cell.data_type == "e":
         return Unreadable(f"{where} the error value {value}")
     if value is None or isinstance(value, (str, bool, datetime.date)):
         return value
-    return float(value) if isinstance(value, (int, float)) else Unreadable(f"{where} the time {value}")
-
-
-def build_workbook(deal: Deal) -> bytes:
-    """The deal's tables as a plain workbook: a sheet for each, bold frozen headings, real numbers and dates."""
-    from openpyxl import Workbook
-
-    book = Workbook()
-    for sheet in book.worksheets:
-        book.remove(sheet)
-    for table in (name for name in layout.tables() if name in deal.columns):
-        fill_sheet(book.create_sheet(table), deal, table)
-    stream = io.BytesIO()
-    book.save(stream)
-    return stream.getvalue()
-
-
-def fill_sheet(sheet: Worksheet, deal: Deal, table: str) -> None:
-    """Write one table of a deal into an empty sheet."""
-    from openpyxl.styles import Font
-    from openpyxl.utils import get_column_letter
-
-    for position, heading in enumerate(deal.columns[table], 1):
-        sheet.cell(1, position, heading).font = Font(bold=True)
-        widest = len(heading)
-        for number, row in enumerate(deal.tables[table], 2):
-            value = row.cells[heading] if heading in row.cells else row.extras.get(heading)
-            if value is not None:
-                put(sheet.cell(number, position), value)
-                widest = max(widest, len(to_text(value)))
-        sheet.column_dimensions[get_column_letter(position)].width = min(widest, _WIDEST) + 2
-    sheet.freeze_panes = "A2"
-
-
-def put(cell: Any, value: Value) -> None:
-    """Put a value into a cell of a sheet: numbers and dates as such, text always as text, never as a formula."""
-    if isinstance(value, float):
-        cell.value = int(value) if number_text(value).lstrip("-").isdigit() else value
-    elif isinstance(value, datetime.date):
-        cell.value = value
-        cell.number_format = "yyyy-mm-dd"
-    else:
-        text = to_text(value)
-        cell.value = text
-        cell.data_type = "s"
-        cell.quotePrefix = text[:1] in "=+-@'"
+    if isinstance(value, int) and abs(value) >= _LARGEST:
+        return Unreadable(f"{where} a number too large to read")
+    if isinstance(value, (int, float)):
+        return float(value)
+    return Unreadable(f"{where} the time {value}")

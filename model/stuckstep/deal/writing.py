@@ -32,7 +32,7 @@ def write(deal: Deal, path: str | PathLike[str]) -> None:
         allowed = "a new folder or a new .xlsx workbook is allowed"
         raise DealError([Fault(str(path), None, None, f"a deal is not written as {suffix}", allowed)])
     if suffix == ".xlsx":
-        from stuckstep.deal.workbook import build_workbook  # openpyxl is slow to import
+        from stuckstep.deal.building import build_workbook  # openpyxl is slow to import
 
         content = build_workbook(deal)
         _appear(path, lambda part: _write_bytes(part, content))

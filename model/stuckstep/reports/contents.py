@@ -8,8 +8,10 @@ from stuckstep.deal.sources import RESTS_ON, shares, unsourced
 
 from .console import Block, Heading, Sentence, Table
 
+LOG_SHOWN = 40  # readings that are listed unless all are asked for
 
-def contents(deal: Deal, *, sources: bool = False) -> Iterator[Block]:
+
+def contents(deal: Deal, *, sources: bool = False, whole_log: bool = False) -> Iterator[Block]:
     """The blocks that say what a deal without faults holds."""
     titles = [str(row.cells["value"]) for row in deal.tables["deal"] if row.cells["item"] == "title"]
     yield Heading(f"{deal.name}: {titles[0]}")
@@ -19,9 +21,24 @@ def contents(deal: Deal, *, sources: bool = False) -> Iterator[Block]:
     if absent:
         yield Sentence(f"Not given, and not needed: {', '.join(absent)}.")
     yield from _scenarios(deal)
+    yield from _log(deal, whole_log)
     if sources:
         yield from _sources(deal)
     yield Sentence(f"SHA-256 of the assumptions: {deal.digest}")
+
+
+def _log(deal: Deal, whole: bool) -> Iterator[Block]:
+    """What was read otherwise than it looks."""
+    if not deal.log:
+        return
+    count = len(deal.log)
+    yield Sentence(
+        f"{count} thing{'s' * (count != 1)} read otherwise than {'they look' if count != 1 else 'it looks'}:"
+    )
+    shown = count if whole else LOG_SHOWN
+    yield from (Sentence(str(reading), indent=2) for reading in deal.log[:shown])
+    if count > shown:
+        yield Sentence(f"and {count - shown} more; --log lists them all", indent=2)
 
 
 def _tables(deal: Deal) -> Table:

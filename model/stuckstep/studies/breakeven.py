@@ -276,6 +276,7 @@ def _dataset(deal: Deal, runner: _Runner, answers: _Answers, lane: NDArray[np.in
         "lowest": ("cell", np.array([axis.values.min() for axis in runner.axes])),
         "highest": ("cell", np.array([axis.values.max() for axis in runner.axes])),
         "is_date": ("cell", np.array([axis.is_date for axis in runner.axes])),
+        "answer": np.arange(most),
         "over": np.zeros(1) if runner.over is None else runner.over.values,
     }
     about = {"kind": "breakeven", "test": str(runner.test), "unit": runner.wanted.unit,

@@ -51,8 +51,11 @@ def export(
         variants(deal, [selected])  # says that there is no such scenario
     dataset = label(solution) if dataset is None else dataset
     model = model_of(solution, dataset, selected)
-    book = put_together(model, datetime.datetime.now(datetime.UTC))
-    values = recalculate(book.package.write(), list(book.pages.values()))
+    try:
+        book = put_together(model, datetime.datetime.now(datetime.UTC))
+    except ValueError as error:
+        raise WorkbookError(f"the deal does not fit into a workbook: {error}") from error
+    values = recalculate(book.package, book.pages)
     compared = compare(book.expected, values, book.pages)
     publish(book.package.write(values), path)
     return Report(path, model.scenarios, sum(map(len, values.values())), compared.cells, compared.worst)

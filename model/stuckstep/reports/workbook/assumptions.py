@@ -1,24 +1,21 @@
-"""The assumption sheets, as the deal room reads them: the headings in row 1, the rows below, nothing else."""
+"""The assumption sheets, as the deal room reads them: a title, the headings, the rows below, nothing else."""
 
 import datetime
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from openpyxl.formatting.rule import Rule
-from openpyxl.styles import PatternFill
-from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.cell_range import MultiCellRange
 from openpyxl.worksheet.datavalidation import DataValidation
 
 from stuckstep.deal import Cell, Column, Row, Value, schema, serial
-from stuckstep.engines.excel import headings
+from stuckstep.engines.excel import HEADINGS_ROW, Formula, headings
 
-from .calculations import MASTER, set_print, set_widths
+from .grid import MASTER, add_status_colours, set_print, set_widths
 from .model import Model
 from .pages import Page
-from .styles import RED
 
+FIRST = HEADINGS_ROW + 1  # row of a table
 SPARE_ROWS = 20  # rows below a table that already have its drop-downs and bounds
 WIDEST, WIDEST_NOTE, NARROWEST = 34, 60, 9
 _KINDS: Mapping[str, Literal["decimal", "whole", "date"]] = {
@@ -35,23 +32,31 @@ _PROMPT, _PROMPT_TITLE, _LIST = 255, 32, 255  # characters a spreadsheet takes
 def add_table(page: Page, model: Model, table: str) -> None:
     """One table: blue inputs, yellow where the formulas follow a change, grey where the program must run again."""
     names = headings(table)
+    rows = list(enumerate(model.deal.tables[table], start=FIRST))
+    page.put(1, 1, Formula(f'=IF({MASTER}>0,"Check: ERROR","Check: OK")'), "status")
+    page.put(1, 2, meaning_of(table), "key")
+    add_status_colours(page, "A1", "Check: OK")
     for column, heading in enumerate(names, start=1):
-        page.put(1, column, heading, "heading")
-    for number, row in enumerate(model.deal.tables[table], start=2):
+        page.put(HEADINGS_ROW, column, heading, "heading")
+    for number, row in rows:
         for column, heading in enumerate(names, start=1):
             _put(page, model, table, row, number, column, heading)
     widths = {heading: _width(model, table, heading) for heading in names}
     set_widths(page, tuple(widths.values()))
-    for number, row in enumerate(model.deal.tables[table], start=2):
+    for number, row in rows:
         page.heights[number] = _height(row, widths)
-    page.heights[1] = 24.0
-    page.sheet.freeze_panes = "B2"
-    set_print(page, "1:1", "A:A")
-    whole = f"A1:{get_column_letter(len(names))}1"
-    warning = DifferentialStyle(fill=PatternFill(bgColor=RED))
-    page.sheet.conditional_formatting.add(whole, Rule("expression", formula=[f"{MASTER}>0"], dxf=warning))
+    page.heights[1], page.heights[HEADINGS_ROW] = 18.0, 20.0
+    page.sheet.freeze_panes = f"B{FIRST}"
+    set_print(page, f"1:{HEADINGS_ROW}", "A:A")
     for validation in _validations(model, table):
         page.sheet.add_data_validation(validation)
+
+
+def meaning_of(table: str) -> str:
+    """What the rows of a table are."""
+    if table == "deal":
+        return "The deal: title, currency, start and length, rates"
+    return next(column.meaning for column in schema() if column.table == table)
 
 
 def text_of(value: Value | str) -> str:
@@ -134,9 +139,9 @@ def _height(row: Row, widths: Mapping[str, float]) -> float:
 
 def _validations(model: Model, table: str) -> Iterator[DataValidation]:
     """A drop-down for choices and names, bounds for numbers and dates, and a prompt that says what a column means."""
-    last = len(model.deal.tables[table]) + 1 + SPARE_ROWS
+    last = HEADINGS_ROW + len(model.deal.tables[table]) + SPARE_ROWS
     if table == "deal":
-        for number, row in enumerate(model.deal.tables["deal"], start=2):
+        for number, row in enumerate(model.deal.tables["deal"], start=FIRST):
             column = _column("deal", text_of(row.cells["item"]))
             if column is not None:
                 yield _validation(model, column, f"B{number}")
@@ -145,7 +150,7 @@ def _validations(model: Model, table: str) -> Iterator[DataValidation]:
         column = _column(table, heading)
         if column is not None:
             letter = get_column_letter(position)
-            yield _validation(model, column, f"{letter}2:{letter}{last}")
+            yield _validation(model, column, f"{letter}{FIRST}:{letter}{last}")
 
 
 def _validation(model: Model, column: Column, where: str) -> DataValidation:
@@ -176,7 +181,11 @@ def _rule(model: Model, column: Column) -> DataValidation:
         return DataValidation("list", choices) if len(choices) <= _LIST else DataValidation()
     if column.type == "ref" and len(column.sources) == 1 and not column.words:
         rows = model.deal.tables.get(column.sources[0], ())
-        return DataValidation("list", f"{column.sources[0]}!$A$2:$A${len(rows) + 1}") if rows else DataValidation()
+        return (
+            DataValidation("list", f"{column.sources[0]}!$A${FIRST}:$A${len(rows) + HEADINGS_ROW}")
+            if rows
+            else DataValidation()
+        )
     kind = _KINDS.get(column.type)
     if kind is None or column.low is None or column.high is None:
         return DataValidation()

@@ -12,10 +12,11 @@ from stuckstep.engines import excel
 from stuckstep.engines.excel import Address
 
 from .assumptions import add_table
-from .calculations import TITLES, add_lines, dress_grid
+from .calculations import TITLES, add_lines
 from .charts import add_charts
 from .checks import add_summary
 from .cover import add_cover
+from .grid import dress_grid
 from .inputs import add_live
 from .log import add_log
 from .model import Model

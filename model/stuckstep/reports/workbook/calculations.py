@@ -2,24 +2,17 @@
 
 from collections.abc import Mapping
 
-from openpyxl.formatting.rule import Rule
-from openpyxl.styles import Font, PatternFill
-from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.utils import get_column_letter
-from openpyxl.worksheet.header_footer import HeaderFooterItem
-from openpyxl.worksheet.properties import PageSetupProperties
 
 from stuckstep.engines import excel
 from stuckstep.engines.excel import Formula
 from stuckstep.rules.lines import Line
 
-from .model import SELECTOR, Model
+from .grid import BEFORE, CONSTANT, LABEL, SAYS, TOTAL, UNIT, height_of
+from .model import Model
 from .pages import Page
-from .styles import BAD, GOOD, RED, format_of
+from .styles import format_of
 
-LABEL, SAYS, UNIT, CONSTANT, TOTAL, BEFORE = range(1, 7)
-HEADS_ROW, SCENARIO_ROW = 2, 7
-MASTER = f"checks!${get_column_letter(CONSTANT)}${excel.FIRST_ROW + 1}"
 TITLES: Mapping[str, str] = {
     "constants": "Timeline and the constants of the rules",
     "schedule": "Schedule: when steps end and billing begins",
@@ -31,16 +24,6 @@ TITLES: Mapping[str, str] = {
     "parties_calc": "Parties: due, paid and unpaid by payee",
     "checks": "Checks: laws of the model and alerts about the deal",
 }
-HEADS = ("Line", "What it says", "Unit", "Constant", "Total or end", "Before")
-CLOCKS = {
-    excel.PERIOD_ROW: ("Period", "number of the period", "number"),
-    excel.FIRST_DAY_ROW: ("First day", "first day of the period", "date"),
-    excel.NEXT_FIRST_DAY_ROW: ("Next first day", "first day of the next period; constant: months of a period", "date"),
-    excel.DAYS_ROW: ("Days", "calendar days of the period", "days"),
-}
-WIDTHS = (31, 48, 10, 14, 15, 14)
-PERIOD_WIDTH = 13.5
-ONE_LINE = 74  # characters that the column of words holds in one line
 # Lines whose sum over the periods means something: what flows, and flags.
 FLOWS = frozenset({
     *("billed", "payable", "collected", "prepaid", "due", "late", "paid", "draw", "repaid", "net", "cfads", "open"),
@@ -55,78 +38,6 @@ KEYS = frozenset({
     *("debt service", "puts in", "billing", "finish", "relief", "days late", "planned billing", "broken", "alert"),
     *("value", "last finish", "paid in all"),
 })  # fmt: skip
-
-
-def dress_grid(page: Page, model: Model, title: str, *, repeated: bool = True) -> None:
-    """What all time sheets share: title, time axis in the frozen pane, widths, print set-up, the master check."""
-    last = model.layout.last_column
-    page.put(1, LABEL, title, "title")
-    page.heights[1] = 21.0
-    for column, head in enumerate(HEADS, start=LABEL):
-        page.put(HEADS_ROW, column, head, "number heading" if column >= CONSTANT else "heading")
-    for row, (label, says, unit) in CLOCKS.items():
-        for column, text in ((LABEL, label), (SAYS, says), (UNIT, unit)):
-            page.put(row, column, text, "clock")
-    page.put(SCENARIO_ROW, LABEL, "Scenario", "key")
-    page.put(SCENARIO_ROW, SAYS, Formula(f"={SELECTOR}"), "key link")
-    page.put(SCENARIO_ROW, UNIT, "Check", "key")
-    page.put(SCENARIO_ROW, CONSTANT, Formula(f'=IF({MASTER}>0,"ERROR","OK")'), "status")
-    add_status_colours(page, f"{get_column_letter(CONSTANT)}{SCENARIO_ROW}")
-    _add_labels(page, model)
-    set_widths(page, (*WIDTHS, *([PERIOD_WIDTH] * (last - BEFORE))))
-    page.sheet.freeze_panes = f"{get_column_letter(BEFORE + 1)}{SCENARIO_ROW + 1}"
-    rows, columns = (f"1:{SCENARIO_ROW}", f"A:{get_column_letter(UNIT)}") if repeated else (None, None)
-    set_print(page, rows, columns)
-
-
-def _add_labels(page: Page, model: Model) -> None:
-    """The names of the periods: text by quarter, dates by month."""
-    for column in model.period_columns():
-        letter = get_column_letter(column)
-        if page.name != excel.TIMELINE:
-            formula = f"={excel.TIMELINE}!{letter}{HEADS_ROW}"
-        elif model.is_monthly:
-            formula = f"={letter}{excel.FIRST_DAY_ROW}"
-        else:
-            first = f"{letter}{excel.FIRST_DAY_ROW}"
-            formula = f'=YEAR({first})&"Q"&(MONTH({first})+2)/3'
-        page.put(HEADS_ROW, column, Formula(formula), "time", "month" if model.is_monthly else "text")
-
-
-def set_widths(page: Page, widths: tuple[float, ...]) -> None:
-    for column, width in enumerate(widths, start=1):
-        page.sheet.column_dimensions[get_column_letter(column)].width = width
-
-
-def set_print(page: Page, rows: str | None, columns: str | None) -> None:
-    """Landscape, one page wide, titles repeated, page x of y."""
-    sheet = page.sheet
-    sheet.page_setup.orientation = "landscape"
-    sheet.page_setup.paperSize = sheet.PAPERSIZE_A3
-    sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, 0
-    sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
-    if rows is not None:
-        sheet.print_title_rows = rows
-    if columns is not None:
-        sheet.print_title_cols = columns
-    footer = HeaderFooterItem()
-    for part, text in ((footer.left, "&F"), (footer.center, "&A"), (footer.right, "Page &P of &N")):
-        if part is not None:
-            part.text = text
-    sheet.HeaderFooter.oddFooter = footer
-    sheet.page_margins.left = sheet.page_margins.right = sheet.page_margins.top = 0.4
-    sheet.page_margins.header = 0.2
-    sheet.sheet_view.zoomScale = 85
-    sheet.sheet_view.showGridLines = False
-
-
-def add_status_colours(page: Page, cell: str) -> None:
-    """A cell that says OK is green, one that says anything else red."""
-    good = Rule("expression", formula=[f'{cell}="OK"'], dxf=DifferentialStyle(fill=PatternFill(bgColor=GOOD)))
-    font, fill = Font(color=RED, bold=True), PatternFill(bgColor=BAD)
-    bad = Rule("expression", formula=[f'{cell}<>"OK"'], dxf=DifferentialStyle(font=font, fill=fill))
-    page.sheet.conditional_formatting.add(cell, good)
-    page.sheet.conditional_formatting.add(cell, bad)
 
 
 def add_lines(pages: Mapping[str, Page], model: Model) -> None:
@@ -184,11 +95,6 @@ def _dress(line: Line) -> tuple[str, bool]:
 def _is_key(line: Line) -> bool:
     """Whether a line is what its block is for; what a claim comes to in one phase is a working."""
     return line.item in KEYS and (line.phase is None or line.table != "claims")
-
-
-def height_of(says: str) -> float:
-    """A row's height: one line, or two where the words need them."""
-    return 24.0 if len(says) > ONE_LINE else 13.0
 
 
 def _role(content: object, column: int, is_key: bool) -> str:

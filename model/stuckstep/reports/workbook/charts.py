@@ -25,8 +25,8 @@ from openpyxl.worksheet.pagebreak import Break
 from stuckstep.engines import excel
 from stuckstep.engines.excel import Formula
 
-from .calculations import BEFORE, HEADS_ROW, LABEL, SAYS, UNIT, dress_grid
 from .chart_data import PICTURES, Picture, Row
+from .grid import BEFORE, HEADS_ROW, LABEL, SAYS, UNIT, dress_grid
 from .model import Model
 from .pages import Page
 from .styles import LINE

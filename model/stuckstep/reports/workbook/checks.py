@@ -7,7 +7,7 @@ from stuckstep.engines.excel import Formula
 from stuckstep.rules.checks import ALERTS, LAWS
 from stuckstep.rules.lines import name_of
 
-from .calculations import BEFORE, CONSTANT, LABEL, MASTER, SAYS, TOTAL, UNIT, height_of
+from .grid import BEFORE, CONSTANT, LABEL, MASTER, SAYS, TOTAL, UNIT, height_of
 from .model import Model
 from .pages import Page
 

@@ -6,14 +6,15 @@ from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.hyperlink import Hyperlink
 
-from stuckstep.deal import schema
 from stuckstep.engines.excel import Formula
 from stuckstep.engines.excel.inputs import FIRST_SCENARIO
 from stuckstep.rules.checks import ALERTS
 from stuckstep.rules.lines import name_of
 
-from .calculations import MASTER, TITLES, add_status_colours, set_print, set_widths
+from .assumptions import meaning_of
+from .calculations import TITLES
 from .checks import FIRST_ALERT, STRUCTURE_ROW, VALUES_ROW
+from .grid import MASTER, add_status_colours, set_print, set_widths
 from .model import SELECTOR, Model
 from .pages import Page
 from .results import LIVE
@@ -46,6 +47,8 @@ SIGNS = (
     "Money in is positive and so is money out; a balance grows by what comes in and falls by what is paid. "
     "Negative numbers stand in brackets, zero is a dash, and 0 or (0) is less than half a unit."
 )
+NO_RELIEF = "curing this delay alone is worth nothing"
+OTHERS_NAMED = 4
 _NOTE = "Amounts in {currency}; dates are year-month-day; what a period holds counts from its first to its last day."
 
 
@@ -74,11 +77,7 @@ def _add_selector(page: Page, model: Model) -> None:
     choice.add("C5")
     page.sheet.add_data_validation(choice)
     page.define("scenario", SELECTOR)
-    others = [name for name in model.solution.scenarios if name not in model.scenarios]
-    text = "Choose from the list; the file was saved with this one."
-    if others:
-        text += f" Not in this file, since they change the structure: {', '.join(others)} (export each on its own)."
-    page.put(5, 4, text, "line")
+    page.put(5, 4, f"Choose from the list; the file was saved with this one.{_elsewhere(model)}", "line")
     alerts = f"checks!$D${FIRST_ALERT}:$D${FIRST_ALERT + len(ALERTS) - 1}"
     rows = (
         (6, "Master check", f'=IF({MASTER}>0,"ERROR","OK")', MASTER_SAYS),
@@ -93,6 +92,15 @@ def _add_selector(page: Page, model: Model) -> None:
     for row in (6, 8, 9):
         add_status_colours(page, f"C{row}")
     page.put(10, 2, _NOTE.format(currency=model.currency), "line")
+
+
+def _elsewhere(model: Model) -> str:
+    """Which scenarios need a file of their own."""
+    others = [name for name in model.solution.scenarios if name not in model.scenarios]
+    if not others:
+        return ""
+    named = ", ".join(others[:OTHERS_NAMED]) + (", ... (sheet log)" if len(others) > OTHERS_NAMED else "")
+    return f" Not in this file, since they change the structure: {named}. Export each on its own."
 
 
 def _add_phases(page: Page, model: Model, stuck: Mapping[str, Stuck], row: int) -> int:
@@ -111,6 +119,8 @@ def _add_phases(page: Page, model: Model, stuck: Mapping[str, Stuck], row: int) 
         page.put(row, 6, Formula(f"=IF({cancelled}>0,0,{late})"), "key link", "number")
         page.put(row, 7, Formula(f"={stuck[phase].relief}"), "link", "number")
         page.put(row, 8, Formula(f"={cancelled}"), "link", "flag")
+        alone = f'=IF(AND(C{row}<>"none",G{row}<=0),"{NO_RELIEF}","-")'
+        page.put(row, 9, Formula(alone), "formula")
     return row
 
 
@@ -176,11 +186,4 @@ def _add_contents(page: Page, sheets: list[str], row: int) -> None:
         page.put(row, 2, name, "key link")
         link = Hyperlink(ref=f"B{row}", location=f"'{name}'!A1", display=name)
         page.sheet._hyperlinks.append(link)  # type: ignore[attr-defined]
-        page.put(row, 3, TITLES.get(name) or OTHERS.get(name) or _meaning(name), "line")
-
-
-def _meaning(table: str) -> str:
-    """What the rows of a table of assumptions are."""
-    if table == "deal":
-        return "Assumptions: title, currency, start and length, rates"
-    return f"Assumptions: {next(column.meaning for column in schema() if column.table == table)}"
+        page.put(row, 3, TITLES.get(name) or OTHERS.get(name) or f"Assumptions: {meaning_of(name)}", "line")

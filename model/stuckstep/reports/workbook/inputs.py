@@ -6,7 +6,7 @@ from stuckstep.deal import Cell, schema
 from stuckstep.engines import excel
 from stuckstep.engines.excel import Formula
 
-from .calculations import MASTER, add_status_colours, set_print, set_widths
+from .grid import MASTER, add_status_colours, set_print, set_widths
 from .model import SELECTOR, Model
 from .pages import Page
 

@@ -7,7 +7,7 @@ from stuckstep.deal import Cell, Row
 from stuckstep.engines.excel import Address
 
 from .assumptions import put_value, text_of
-from .calculations import set_print, set_widths
+from .grid import set_print, set_widths
 from .model import Model
 from .pages import Page
 from .structure import add_structure

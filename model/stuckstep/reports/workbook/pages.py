@@ -1,7 +1,7 @@
 """A page: the cells of one sheet as they are put, and their XML; rows are many, so openpyxl does not write them."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -45,13 +45,6 @@ class Page:
     def define(self, name: str, cell: str) -> None:
         """Gives a cell a name in the workbook."""
         self.styles.book.defined_names[name] = DefinedName(name, attr_text=cell)
-
-    def formulas(self) -> Iterator[tuple[int, int, Formula]]:
-        """Row, column and formula of every cell with one."""
-        for row, cells in self.rows.items():
-            for column, (content, _) in cells.items():
-                if isinstance(content, Formula):
-                    yield row, column, content
 
     @property
     def size(self) -> tuple[int, int]:

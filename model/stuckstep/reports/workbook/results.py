@@ -13,7 +13,7 @@ from stuckstep.results.solve import Array
 from stuckstep.rules.checks import LAWS
 from stuckstep.rules.lines import name_of
 
-from .calculations import MASTER, set_print, set_widths
+from .grid import MASTER, set_print, set_widths
 from .model import SELECTOR, Model
 from .pages import Page
 from .summaries import Dates, Stuck, cell_of, constant

@@ -9,9 +9,9 @@ import datetime
 from openpyxl.utils import get_column_letter
 
 from stuckstep.deal import Row
-from stuckstep.engines.excel import Address, Formula, headings
+from stuckstep.engines.excel import HEADINGS_ROW, Address, Formula, headings
 
-from .assumptions import NOTES, SPARE_ROWS, is_live, put_value, text_of
+from .assumptions import FIRST, NOTES, SPARE_ROWS, is_live, put_value, text_of
 from .model import Model
 from .pages import Page
 
@@ -28,10 +28,10 @@ def add_structure(page: Page, model: Model, row: int) -> Address:
     first = row + 2
     number = first
     for table, rows in model.deal.tables.items():
-        last = len(rows) + 1 + SPARE_ROWS
-        count = Formula(f'=SUMPRODUCT(({table}!$A$2:$A${last}<>"")*1)')
+        last = HEADINGS_ROW + len(rows) + SPARE_ROWS
+        count = Formula(f'=SUMPRODUCT(({table}!$A${FIRST}:$A${last}<>"")*1)')
         number = _put(page, number, table, "rows", float(len(rows)), count)
-        for place, one in enumerate(rows, start=2):
+        for place, one in enumerate(rows, start=FIRST):
             columns = _shaping(model, table, one)
             written = _MARK.join(text_of(one.cells[heading]) for heading in columns)
             cells = (f"{table}!${get_column_letter(headings(table).index(heading) + 1)}${place}" for heading in columns)

@@ -30,8 +30,6 @@ FORMATS: Mapping[str, str] = {
     "decimal input": "#,##0.00##########_);(#,##0.00##########);0_)",
     "percent input": "0.0##########%",
     "month": "yyyy-mm",
-    "time": "yyyy-mm-dd hh:mm",
-    "tiny": "0.0E+00",
 }
 
 
@@ -61,10 +59,8 @@ LOOKS: Mapping[str, Look] = {
     "key": Look(bold=True),
     "says": Look(GREY, italic=True, size=8, wrap=True),
     "unit": Look(GREY),
-    "text": Look(wrap=True),
     "line": Look(),
     "line quoted": Look(quoted=True),
-    "quoted": Look(wrap=True, quoted=True),
     "input": Look(BLUE, INPUT, border=True, wrap=True, unlocked=True),
     "input quoted": Look(BLUE, INPUT, border=True, wrap=True, unlocked=True, quoted=True),
     "shape": Look(BLUE, SHAPE, border=True, wrap=True, unlocked=True),
@@ -81,7 +77,6 @@ LOOKS: Mapping[str, Look] = {
     "key formula": Look(bold=True),
     "key link": Look(GREEN, bold=True),
     "status": Look(bold=True, align="center"),
-    "warning": Look(RED, bold=True, wrap=True),
     "selector": Look(BLUE, INPUT, bold=True, size=11, border=True, unlocked=True),
     "headline": Look(DARK, bold=True, size=11),
     "headline text": Look(DARK, bold=True, size=11, wrap=True),

@@ -1,6 +1,6 @@
 """Live rows beside the lines: which step is stuck, and when each party is first, half and last paid."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from openpyxl.utils import get_column_letter
@@ -9,7 +9,7 @@ from stuckstep.engines import excel
 from stuckstep.engines.excel import Formula
 from stuckstep.rules.lines import name_of
 
-from .calculations import BEFORE, CONSTANT, LABEL, SAYS, TOTAL, UNIT, height_of
+from .grid import BEFORE, CONSTANT, LABEL, SAYS, TOTAL, UNIT, height_of
 from .model import Model
 from .pages import Page
 
@@ -151,8 +151,3 @@ def _put(page: Page, row: int, label: str, says: str, unit: str, formula: Formul
     role = "link" if "!" in formula else "formula"
     page.put(row, CONSTANT, formula, f"key {role}" if key else role, "number")
     return row + 1
-
-
-def live_rows(page: Page) -> Iterator[int]:
-    """The rows of a page that hold formulas in its first period."""
-    return (row for row, column, _ in page.formulas() if column == excel.FIRST_PERIOD)

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from openpyxl.utils import get_column_letter
 
 from stuckstep.engines.excel import Address
 
-from .package import Values
+from .package import Package, Values
 from .pages import Page
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-6
@@ -33,50 +34,49 @@ class Expected(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """How many numbers were compared and the worst relative difference among them."""
+    """How many numbers were compared, and the worst relative difference above the absolute tolerance."""
 
     cells: int
     worst: float
 
 
-def recalculate(content: bytes, pages: Sequence[Page]) -> dict[str, dict[tuple[int, int], Any]]:
+def recalculate(package: Package, pages: Mapping[str, Page]) -> dict[str, dict[tuple[int, int], Any]]:
     """The value of every formula of a workbook file. WorkbookError where one is an error or has no value."""
     import formualizer
 
-    book = formualizer.load_workbook_bytes(content)
-    book.set_temporal_egress("serial")
-    book.evaluate_all()
+    try:
+        book = formualizer.load_workbook_bytes(package.write())
+        book.set_temporal_egress("serial")
+        book.evaluate_all()
+    except Exception as error:  # whatever the spreadsheet engine could not do, no file is written
+        raise WorkbookError(f"the workbook could not be recalculated: {' '.join(str(error).split())}") from error
     values: dict[str, dict[tuple[int, int], Any]] = {}
     wrong: list[str] = []
-    for page in pages:
-        rows, columns = page.size
-        grid = book.sheet(page.name).get_values(formualizer.RangeAddress(page.name, 1, 1, rows, columns))
-        found = values[page.name] = {}
-        for row, column, formula in page.formulas():
-            value = grid[row - 1][column - 1]
-            if isinstance(value, (bool, int)):
-                value = float(value)
-            if not isinstance(value, (float, str)):
-                wrong.append(f"{page.name} {_cell(row, column)} {formula} gives {value}")
-            found[row, column] = value
+    for name, rows in package.rows.items():
+        whole = formualizer.RangeAddress(name, 1, 1, *pages[name].size)
+        grid = book.sheet(name).get_values(whole)
+        found = values[name] = {place: grid[place[0] - 1][place[1] - 1] for place in rows.formulas}
+        for (row, column), value in found.items():
+            if type(value) not in (float, str):
+                wrong.append(f"{name}!{_cell(row, column)} {pages[name].rows[row][column][0]} gives {value}")
     if wrong:
         raise WorkbookError(f"{len(wrong)} formulas have no value: {'; '.join(wrong[:SHOWN])}")
     return values
 
 
-def compare(expected: Sequence[Expected], values: Values, constants: Mapping[str, Page]) -> Compared:
+def compare(expected: Sequence[Expected], values: Values, pages: Mapping[str, Page]) -> Compared:
     """Checks what was recalculated against what is expected. WorkbookError names the first cells that disagree."""
     count, worst, wrong = 0, 0.0, []
     for row in expected:
-        got = np.array(list(_read(row, values, constants)))
+        got = np.array(list(_read(row, values, pages)))
         difference = np.abs(got - row.values)
         scale = np.maximum(np.abs(row.values), np.abs(got))
         for position in np.flatnonzero(~((difference <= ABSOLUTE) | (difference <= RELATIVE * scale))):
             cell = _cell(row.address.row, row.column + int(position))
             wrong.append(f"{row.address.sheet}!{cell} ({row.says}) {got[position]!r}, engine {row.values[position]!r}")
         count += len(got)
-        relative = difference / np.where(scale > 0, scale, 1.0)
-        worst = max(worst, float(relative[difference > 0].max(initial=0.0)))
+        counts = difference > ABSOLUTE
+        worst = max(worst, float((difference[counts] / scale[counts]).max(initial=0.0)))
     if wrong:
         shown = "; ".join(wrong[:SHOWN])
         raise WorkbookError(f"the workbook disagrees with the engine in {len(wrong)} of {count} cells: {shown}")
@@ -94,6 +94,4 @@ def _read(row: Expected, values: Values, pages: Mapping[str, Page]) -> Iterator[
 
 
 def _cell(row: int, column: int) -> str:
-    from openpyxl.utils import get_column_letter
-
     return f"{get_column_letter(column)}{row}"

@@ -1,0 +1,308 @@
+"""`stuckstep sensitivity`, `breakeven`, `montecarlo`: many runs of one deal. What they need is imported as they run."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from stuckstep.cli.finding import read_deal
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from stuckstep.api import Deal
+    from stuckstep.studies.axes import Axis
+    from stuckstep.studies.sampling import Design
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+HOLDS = click.Choice(["at_least", "at_most", "absent", "present"])
+BY = click.Choice(["value", "add", "factor"])
+
+
+def _common(command: Command) -> Command:
+    """The options all studies share."""
+    options = [
+        click.option(
+            "--scenario", default="base", show_default=True, metavar="S", help="Where everything else is from."
+        ),
+        click.option("--out", type=click.Path(path_type=Path), help="Folder to write to.  [default: outputs/<deal>]"),
+        click.option("--engine", type=click.Choice(["auto", "arrays", "lanes"]), default="auto", show_default=True),
+        click.option("--threads", type=click.IntRange(1, 64), default=1, show_default=True),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _axes(command: Command) -> Command:
+    """The options that say which cells are moved, instead of the deal's table."""
+    options = [
+        click.option("--study", "names", multiple=True, metavar="NAME", help="Only this study of the deal's table."),
+        click.option(
+            "--cell", "cells", multiple=True, metavar="C", help="A cell such as steps.power.delay; repeatable."
+        ),
+        click.option("--values", multiple=True, metavar="V", help="0;91;182 or 0..364/5, one for each --cell."),
+        click.option(
+            "--by", multiple=True, type=BY, help="What the values are, one for each --cell.  [default: value]"
+        ),
+        click.option("--threshold", type=float, metavar="X", help="What the first measure is held against."),
+        click.option("--holds", type=HOLDS, default="at_least", show_default=True, help="How it must stand to that."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command(short_help="Tables of runs in which cells are moved.")
+@click.argument("deal")
+@_axes
+@click.option("--measure", "measures", multiple=True, metavar="M", help="A measure such as npv:PARTY; repeatable.")
+@click.option("--tornado", is_flag=True, help="Each cell alone at its lowest and highest value.")
+@click.option("--delay-cost", is_flag=True, help="What one more quarter of delay costs, by step and party.")
+@click.option("--causes", metavar="S", help="What each change of this scenario did to each party.")
+@_common
+def sensitivity(
+    deal: str,
+    names: tuple[str, ...],
+    cells: tuple[str, ...],
+    values: tuple[str, ...],
+    by: tuple[str, ...],
+    threshold: float | None,
+    holds: str,
+    measures: tuple[str, ...],
+    tornado: bool,
+    delay_cost: bool,
+    causes: str | None,
+    scenario: str,
+    out: Path | None,
+    engine: str,
+    threads: int,
+) -> None:
+    """Run DEAL with cells moved, and print and write the tables: those of its table `studies`, or what the flags say.
+
+    With one --cell a list, with two a grid, with --tornado every cell alone. Each value is a run of the model.
+    """
+    from stuckstep.studies.attribution import cost_of_delay, loss_by_cause
+
+    read = read_deal(deal)
+    options: dict[str, Any] = {"threads": threads, "engine": _small(engine)}
+    found: dict[str, xr.Dataset] = {}
+    if delay_cost:
+        found["delay_cost"] = cost_of_delay(read, start=scenario, **options)
+    if causes is not None:
+        found[f"causes_{causes}"] = loss_by_cause(read, causes, start=scenario, **options)
+    if cells:
+        kind = "tornado" if tornado else {1: "oneway", 2: "twoway"}.get(len(cells), "tornado")
+        found["sensitivity"] = _flagged(read, kind, cells, values, by, measures, threshold, holds, scenario, options)
+    elif not found:
+        found = _of_table(read, names, ("oneway", "twoway", "tornado"), options)
+    _finish(read, found, out)
+
+
+@click.command(short_help="The value of a cell up to which a test holds.")
+@click.argument("deal")
+@_axes
+@click.option("--measure", metavar="M", help="The measure that is tested, such as npv:PARTY.")
+@click.option("--over", metavar="C", help="Look for it again at each value of this cell.")
+@click.option("--over-values", metavar="V", help="The values of --over: 0;91;182 or 0..364/5.")
+@_common
+def breakeven(
+    deal: str,
+    names: tuple[str, ...],
+    cells: tuple[str, ...],
+    values: tuple[str, ...],
+    by: tuple[str, ...],
+    threshold: float | None,
+    holds: str,
+    measure: str | None,
+    over: str | None,
+    over_values: str | None,
+    scenario: str,
+    out: Path | None,
+    engine: str,
+    threads: int,
+) -> None:
+    """Find where a test of DEAL changes between the lowest and the highest of the --values of each --cell.
+
+    Without --cell the break-evens of the deal's table `studies`. The answer is exact to the day, or as near as numbers
+    come; it says when there is none or more than one, and where the measure jumps over the threshold.
+    """
+    from stuckstep.studies.axes import axis
+    from stuckstep.studies.breakeven import Test, break_even
+
+    read = read_deal(deal)
+    options: dict[str, Any] = {"threads": threads, "engine": _small(engine)}
+    if not cells:
+        _finish(read, _of_table(read, names, ("breakeven",), options), out)
+        return
+    if measure is None or (threshold is None and holds in ("at_least", "at_most")):
+        raise click.UsageError("--cell needs --measure and --threshold (or --holds absent or present)")
+    other = axis(read, over, over_values or "", start=scenario) if over else None
+    test = Test(measure, holds, threshold or 0.0)
+    axes = _axes_of(read, cells, values, by, scenario)
+    _finish(read, {"breakeven": break_even(read, axes, test, other, scenario, **options)}, out)
+
+
+@click.command(short_help="The deal at drawn values of what is uncertain.")
+@click.argument("deal")
+@click.option("--draws", type=click.IntRange(1, 10**9), default=16384, show_default=True)
+@click.option("--method", type=click.Choice(["sobol", "lhs", "plain"]), default="sobol", show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--replicates", type=click.IntRange(1, 1000), default=16, show_default=True, help="For the error bars.")
+@click.option("--measure", "measures", multiple=True, metavar="M", help="A measure such as npv:PARTY.  [default: many]")
+@click.option("--unpaid-over", type=float, default=0.0, metavar="X", help="Count draws that leave more than X unpaid.")
+@click.option("--later-by", type=float, default=0.0, metavar="N", help="Count draws that pay half N periods later.")
+@click.option("--unchecked", is_flag=True, help="Do not check the laws of the model in every draw (faster).")
+@click.option("--indices", is_flag=True, help="Sobol indices of the measures instead (--draws base points).")
+@click.option(
+    "--draw", "number", type=click.IntRange(0), metavar="N", help="Only this draw, as a run with all its series."
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Run on the dask cluster at this address.")
+@click.option("--store", type=click.Path(path_type=Path), metavar="FOLDER", help="Keep every draw in a zarr folder.")
+@click.option("--keep", multiple=True, metavar="LINE", help="A line to keep there by period as well; repeatable.")
+@_common
+def montecarlo(
+    deal: str,
+    draws: int,
+    method: str,
+    seed: int,
+    replicates: int,
+    measures: tuple[str, ...],
+    unpaid_over: float,
+    later_by: float,
+    unchecked: bool,
+    indices: bool,
+    number: int | None,
+    scheduler: str | None,
+    store: Path | None,
+    keep: tuple[str, ...],
+    scenario: str,
+    out: Path | None,
+    engine: str,
+    threads: int,
+) -> None:
+    """Run DEAL at drawn values of what its table `uncertainties` says, and print and write what comes of it.
+
+    The same seed gives the same result to the last bit, on any number of threads or machines.
+    """
+    from stuckstep.studies.montecarlo import monte_carlo
+    from stuckstep.studies.sampling import design
+    from stuckstep.studies.tables import uncertainties_of
+
+    read = read_deal(deal)
+    uncertain = uncertainties_of(read, scenario)
+    plan = design(draws, method=method, seed=seed, replicates=replicates)
+    if number is not None:
+        _one_draw(read, uncertain, plan, number, scenario, out)
+        return
+    if indices:
+        from stuckstep.studies.indices import sobol_indices
+
+        names = list(measures) or ["funding_gap", "days_late"]
+        options: dict[str, Any] = {"start": scenario, "threads": threads, "engine": _small(engine)}
+        _finish(read, {"indices": sobol_indices(read, uncertain, names, points=draws, seed=seed, **options)}, out)
+        return
+    with _progress(plan.draws) as told:
+        result = monte_carlo(
+            read, uncertain, plan, measures=measures or None, start=scenario, unpaid_over=unpaid_over,
+            later_by=later_by, laws=not unchecked, engine=engine, threads=threads, scheduler=scheduler, store=store,
+            keep=keep, progress=told,
+        )  # fmt: skip
+    _finish(read, {"montecarlo": result}, out)
+
+
+def _small(engine: str) -> str:
+    """A study of a few thousand runs is done before numba is imported."""
+    return "arrays" if engine == "auto" else engine
+
+
+def _axes_of(deal: Deal, cells: Sequence[str], values: Sequence[str], by: Sequence[str], scenario: str) -> list[Axis]:
+    from stuckstep.studies.axes import axis
+
+    if len(values) != len(cells) or len(by) not in (0, len(cells)):
+        raise click.UsageError("every --cell needs --values of its own, and --by once for each or not at all")
+    how = by or ["value"] * len(cells)
+    return [axis(deal, *one, start=scenario) for one in zip(cells, values, how, strict=True)]
+
+
+def _flagged(
+    deal: Deal,
+    kind: str,
+    cells: Sequence[str],
+    values: Sequence[str],
+    by: Sequence[str],
+    measures: Sequence[str],
+    threshold: float | None,
+    holds: str,
+    scenario: str,
+    options: dict[str, Any],
+) -> xr.Dataset:
+    """The study the flags describe, as if it stood in the deal's table."""
+    from stuckstep.studies.tables import Study
+
+    if not measures:
+        raise click.UsageError("--cell needs --measure, such as npv:PARTY")
+    axes = tuple(_axes_of(deal, cells, values, by, scenario))
+    return Study("", kind, axes, tuple(measures), threshold, holds, scenario).run(deal, **options)
+
+
+def _of_table(deal: Deal, names: Sequence[str], kinds: Sequence[str], options: dict[str, Any]) -> dict[str, xr.Dataset]:
+    """The studies of these kinds in the deal's table, or those named."""
+    from stuckstep.studies.tables import studies_of
+
+    chosen = [one for one in studies_of(deal, names or None) if names or one.kind in kinds]
+    if not chosen:
+        raise click.UsageError(f"the table studies of {deal.name} has no {' or '.join(kinds)}; say one with --cell")
+    return {one.name: one.run(deal, **options) for one in chosen}
+
+
+def _one_draw(deal: Deal, uncertain: Sequence[Any], plan: Design, number: int, scenario: str, out: Path | None) -> None:
+    """One draw run again with every line kept, written like any run."""
+    from stuckstep.reports.runs import Timings, write_run
+    from stuckstep.results import run
+    from stuckstep.studies.montecarlo import one_draw
+
+    dataset = run(one_draw(deal, uncertain, plan, number, scenario), ["base", f"draw {number}"])
+    folder = (out or Path("outputs") / deal.name) / f"draw_{number}"
+    written = write_run(deal, dataset, folder, Timings())
+    click.echo(f"Written to {folder}: {', '.join(path.name for path in written)}.")
+
+
+def _finish(deal: Deal, found: dict[str, xr.Dataset], out: Path | None) -> None:
+    """Prints the studies, writes each as a .nc file, and ends with code 1 where a law of the model is broken."""
+    from stuckstep.deal import periods
+    from stuckstep.reports.console import Sentence, show
+    from stuckstep.studies.files import write_studies
+    from stuckstep.studies.printing import blocks
+
+    folder = out if out is not None else Path("outputs") / deal.name
+    written = write_studies(found, folder)
+    labels = periods(deal).labels
+    for study in found.values():
+        show(blocks(study, labels), sys.stdout)
+    show([Sentence(""), Sentence(f"Written to {folder}: {', '.join(path.name for path in written)}.")], sys.stdout)
+    if any(study.attrs.get("laws_broken", 0) not in (0, "not checked") for study in found.values()):
+        raise click.exceptions.Exit(1)
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on the error stream while it lasts, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("drawing"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+COMMANDS = (sensitivity, breakeven, montecarlo)

@@ -1,0 +1,207 @@
+"""How fast the engine is, as ratios measured in one run. Not a test: `python tests/benchmark.py [--quick]`.
+
+Every pair is timed in turns and the best of each counts, so that what else the machine does falls on both. Seconds mean
+nothing on another machine; the ratios should.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import reference
+from stuckstep.deal import base, read
+from stuckstep.results.returns import irr
+from stuckstep.rules.lines import name_of
+from stuckstep.studies import batch as batches
+from stuckstep.studies.axes import axis
+from stuckstep.studies.counting import Request, count, make_ready
+from stuckstep.studies.distributions import Uncertainty
+from stuckstep.studies.sampling import design, shares, values
+
+SUPERPOD = Path(__file__).parent / "golden" / "superpod"
+
+
+def best(*functions: Callable[[], Any], rounds: int = 3) -> list[float]:
+    """The best time of each function, run in turns."""
+    times = [float("inf")] * len(functions)
+    for _ in range(rounds):
+        for place, function in enumerate(functions):
+            start = time.perf_counter()
+            function()
+            times[place] = min(times[place], time.perf_counter() - start)
+    return times
+
+
+def say(what: str, value: str, wanted: str = "") -> None:
+    print(f"{what:<74} {value:>16}   {wanted}", flush=True)
+
+
+def uncertainties(deal: Any) -> tuple[Uncertainty, ...]:
+    """Four steps and a price, two of the steps with a common cause."""
+    return (
+        Uncertainty("power", axis(deal, "steps.power.delay", ()), "lognormal", low=10, high=180, cap=900, chance=0.6,
+                    group="site", correlation=0.5),
+        Uncertainty("hall", axis(deal, "steps.hall.delay", ()), "pert", low=0, mode=20, high=200, group="site",
+                    correlation=0.5),
+        Uncertainty("chips", axis(deal, "steps.chips.delay", ()), "triangular", low=0, mode=0, high=120),
+        Uncertainty("onboarding", axis(deal, "steps.onboarding.delay", ()), "uniform", low=0, high=60),
+    )  # fmt: skip
+
+
+def runner(found: batches.Model, engine: str, drawn: dict[Any, Any], runs: int, threads: int) -> Callable[[], Any]:
+    """What works so many runs and sums up every party's payments, its worst unpaid amount and the checks."""
+    parties = found.sheets.keys("parties")
+    lines = [name_of("parties", party, item) for party in parties for item in ("paid", "unpaid")]
+    ready = batches.batch(found, [*lines, "phases.su1.billing"], engine=engine)
+
+    def reduce(kept: Any, _: Any, __: slice) -> Any:
+        return [(rows.sum(), rows.max()) for rows in kept.values()]
+
+    def work() -> Any:
+        parts = batches.chunks(runs, ready.width)
+        columns = lambda part: {cell: column[part] for cell, column in drawn.items()}  # noqa: E731
+        return list(batches.stream(ready, parts, columns, reduce, threads=threads))
+
+    return work
+
+
+def fused_multiply_adds() -> float:
+    """Operations per second of a fused multiply-add loop over numbers that stay in the processor's registers."""
+    from numba import njit
+
+    @njit(fastmath={"contract"})
+    def loop(values: Any, rounds: int) -> None:
+        for _ in range(rounds):
+            for lane in range(values.size):
+                values[lane] = values[lane] * 0.999 + 0.001
+
+    numbers = np.ones(32)
+    loop(numbers, 10)
+    rounds = 2_000_000
+    return 2 * numbers.size * rounds / best(lambda: loop(numbers, rounds), rounds=5)[0]
+
+
+def against_the_reference(found: batches.Model, drawn: dict[Any, Any], runs: int) -> None:
+    tables = reference.read_tables(SUPERPOD)
+    tables["scenarios"] = []
+    one, many = best(
+        lambda: [reference.run(tables) for _ in range(5)], runner(found, "arrays", drawn, runs, 1), rounds=2
+    )
+    say(f"numpy against the plain reference, per run at {runs:,}", f"{one / 5 / (many / runs):.0f} x", ">= 200 x")
+
+
+def lanes_against_arrays(found: batches.Model, drawn: dict[Any, Any], runs: int) -> None:
+    work = {
+        (engine, threads): runner(found, engine, drawn, runs, threads)
+        for engine, threads in [("arrays", 1), ("lanes", 1), ("lanes", 2)]
+    }
+    work["lanes", 1]()  # compiled or loaded
+    arrays, lanes, two = best(*work.values())
+    say("lanes against numpy, one thread, with summaries", f"{arrays / lanes:.2f} x", ">= 2.5 x")
+    say("lanes on two threads against numpy on one", f"{arrays / two:.2f} x", ">= 4 x")
+    ready = batches.batch(found, ["parties.neocloud.net"], engine="lanes")
+    say("numpy, runs per second", f"{runs / arrays:,.0f}")
+    say("lanes, runs per second on one thread and on two", f"{runs / lanes:,.0f} / {runs / two:,.0f}")
+    say("operations worked for each run", f"{ready.steps:,}")
+    bound = fused_multiply_adds()
+    say("share of the bound (fused multiply-adds) the lanes reach", f"{ready.steps * runs / lanes / bound:.1%}")
+
+
+def single_runs(found: batches.Model, drawn: dict[Any, Any]) -> None:
+    one = {cell: column[:1] for cell, column in drawn.items()}
+    workers = []
+    for engine in ("arrays", "lanes"):
+        ready = batches.batch(found, ["parties.neocloud.net", batches.LAWS], engine=engine)
+        work = batches.worker(ready, 1)
+        work(one, 1)
+        workers.append(lambda work=work: [work(one, 1) for _ in range(20)])
+    arrays, lanes = best(*workers)
+    say("lanes against numpy on a single run", f"{arrays / lanes:.0f} x", ">= 25 x")
+
+
+def same_bits(found: batches.Model, drawn: dict[Any, Any], runs: int) -> None:
+    lines = [line for line in found.lines if found.lines[line].kind != "static"]
+    results = []
+    for engine in ("arrays", "lanes"):
+        ready = batches.batch(found, lines, engine=engine, width=runs)
+        work = batches.worker(ready, runs)
+        results.append(work({cell: column[:runs] for cell, column in drawn.items()}, runs))
+    differ = [line for line in lines if not np.array_equal(results[0][line], results[1][line])]
+    say(f"lines of {len(lines)} that differ in any bit between numpy and lanes", str(len(differ)), "0")
+
+
+def rates_of_return() -> None:
+    import numpy_financial
+
+    random = np.random.default_rng(1)
+    flows = np.concatenate([-random.uniform(50, 150, (1, 20000)), random.uniform(0, 20, (24, 20000))])
+    days = 365.0 * np.arange(25)
+    loop, together = best(lambda: [numpy_financial.irr(row) for row in flows.T[:20]], lambda: irr(flows, days))
+    say("vectorised IRR against numpy-financial's loop", f"{loop / 20 / (together / 20000):,.0f} x", ">= 1,000 x")
+
+
+def on_a_cluster(request: Request) -> None:
+    from distributed import Client, LocalCluster
+
+    from stuckstep.studies.cluster import count_on
+
+    ready = make_ready(request, engine="lanes")
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        Client(cluster) as client,
+    ):
+        count_on(client, request, ready, engine="lanes")  # the worker has imported what it needs
+        plain, away = best(lambda: count(ready), lambda: count_on(client, request, ready, engine="lanes"), rounds=2)
+    say(f"dask with one worker over the plain run, slices of 65,536 of {request.plan.draws:,}",
+        f"{away / plain - 1:+.0%}", "<= +25%")  # fmt: skip
+
+
+def a_million(deal: Any, draws: int) -> None:
+    request = Request(deal, uncertainties(deal), design(draws))
+    ready = make_ready(request)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    start = time.perf_counter()
+    count(ready, threads=2)
+    took = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    say(f"{draws:,} draws with all summaries on two threads, seconds", f"{took:.0f} s")
+    say("peak of memory of this process (before them)", f"{peak:.0f} ({before:.0f}) MB", "< 1,000 MB")
+
+
+def main() -> None:
+    """Measures and prints, in the order of the list above."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the runs")
+    parser.add_argument("--deal", type=Path, default=SUPERPOD)
+    quick = parser.parse_args().quick
+    path = parser.parse_args().deal
+    deal, runs = read(path), 10_000 if quick else 100_000
+    drawn_of = uncertainties(deal)
+    request = Request(deal, drawn_of, design(65_536 if quick else 262_144, replicates=4))
+    a_million(deal, 100_000 if quick else 1_000_000)
+    ready = make_ready(request, engine="arrays")
+    found = ready.model
+    plan = design(runs, replicates=1)
+    drawn = values(drawn_of, shares(plan, drawn_of, slice(0, runs)))
+    say("deal", f"{deal.name}, {len(base(deal).keys('claims'))} claims")
+    if path == SUPERPOD:
+        against_the_reference(found, drawn, runs)
+    lanes_against_arrays(found, drawn, runs)
+    single_runs(found, drawn)
+    same_bits(found, drawn, min(runs, 1024))
+    rates_of_return()
+    on_a_cluster(request)
+
+
+if __name__ == "__main__":
+    main()

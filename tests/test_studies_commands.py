@@ -1,0 +1,206 @@
+"""The deal's own tables of studies, the commands that run them, and what they print and write."""
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from stuckstep.cli_studies import COMMANDS
+from stuckstep.deal import DealError, new, periods, read
+from stuckstep.reports.storage import read_results
+from stuckstep.results import run
+from stuckstep.studies.axes import axis
+from stuckstep.studies.breakeven import Test, break_even
+from stuckstep.studies.printing import blocks
+from stuckstep.studies.sensitivity import one_way, tornado, two_way
+from stuckstep.studies.sheets import sheets
+from stuckstep.studies.tables import studies_of, uncertainties_of
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("deal") / "start"
+    new(path)
+    return path
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    group = click.Group(commands={one.name: one for one in COMMANDS})
+
+    def call(*words):
+        return CliRunner().invoke(group, [str(word) for word in words])
+
+    return call
+
+
+def change(folder, target, table, old, by):
+    target.mkdir()
+    for file in folder.glob("*.csv"):
+        text = file.read_text()
+        assert file.stem != table or old in text
+        (target / file.name).write_text(text.replace(old, by) if file.stem == table else text)
+    return target
+
+
+def test_the_template_says_studies_and_uncertainties(folder):
+    deal = read(folder)
+    assert [(one.name, one.kind, len(one.axes)) for one in studies_of(deal)] == [
+        ("delay", "oneway", 1),
+        ("price_and_delay", "twoway", 2),
+        ("what_matters", "tornado", 3),
+        ("latest_hall", "breakeven", 1),
+    ]
+    names = [(one.name, one.distribution, one.chance, one.group) for one in uncertainties_of(deal)]
+    assert names == [
+        ("hall_late", "lognormal", 0.5, "site"),
+        ("commissioning_late", "pert", 1, "site"),
+        ("price", "triangular", 1, ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("table", "old", "by", "wrong"),
+    [
+        ("studies", "steps.hall.delay,value,0..180/7,days", "steps.hal.delay,value,0..180/7,days",
+         "studies.csv, row 2, column cell: 'hal' is not in steps (nearest: hall)"),
+        ("uncertainties", "contracts.anchor.price", "contracts.anchor.basis", "this is no number and no date"),
+        ("uncertainties", "triangular,0.9,1,1.05", "gamma,0.9,1,1.05", "column distribution"),
+    ],
+)  # fmt: skip
+def test_wrong_cells_are_told_when_the_deal_is_read(folder, tmp_path, table, old, by, wrong):
+    with pytest.raises(DealError) as error:
+        read(change(folder, tmp_path / "deal", table, old, by))
+    assert wrong in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "by", "wrong"),
+    [
+        ("0..180/7,days_late", "0..x/7,days_late", "studies.csv, row 2, column values: 'x' is no number"),
+        ("0..180/7,days_late", "-5,days_late", "row 2, column values: -5 is not what the cell can hold"),
+        ("price_and_delay,twoway,contracts", "delay,oneway,contracts", "has 2 rows"),
+        ("what_matters,tornado,steps.hall", "what_matters,twoway,steps.hall", "tornado is allowed"),
+        ("npv:neocloud,0,at_least,,assumption,The longest", ",0,at_least,,assumption,The longest", "has no measure"),
+        (
+            "npv:neocloud,0,at_least,,assumption,The longest",
+            "npv:neocloud,,at_least,,assumption,The longest",
+            "a number",
+        ),
+    ],
+)
+def test_wrong_studies_are_told(folder, tmp_path, old, by, wrong):
+    deal = read(change(folder, tmp_path / "deal", "studies", old, by))
+    with pytest.raises(DealError) as error:
+        studies_of(deal)
+    assert wrong in str(error.value)
+
+
+def test_sheets_hold_the_values_what_fails_and_the_base(folder):
+    deal = read(folder)
+    rows, columns = (
+        axis(deal, "steps.hall.delay", "0;90"),
+        axis(deal, "contracts.anchor.price", "0.5;1;1.5", by="factor"),
+    )
+    grid = two_way(deal, rows, columns, ["npv:neocloud"])
+    grid.attrs |= {"holds": "at_least", "threshold": 0.0, "tested": "npv:neocloud"}
+    sheet = sheets(grid)[0]
+    assert [row[0] for row in sheet.rows] == ["0", "90"]
+    np.testing.assert_array_equal([row[1:] for row in sheet.rows], grid.result.values[0])
+    assert sheet.failing == {(r, c + 1) for r in range(2) for c in range(3) if grid.result.values[0, r, c] < 0}
+    assert (0, 1) in sheet.failing
+    assert sheet.base == (0, 2)
+    assert sheet.rows[0][2] == sheet.base_value == run(deal, ["base"]).npv.sel(party="neocloud").item()
+    line = sheets(one_way(deal, axis(deal, "steps.hall.delay", "30;60"), ["days_late", "npv:neocloud"]))
+    assert [one.base for one in line] == [None, None]
+    assert [one.units[1] for one in line] == ["days", "USD"]
+    bars = sheets(tornado(deal, [rows, columns], ["npv:neocloud"]))[0]
+    assert [row[0] for row in bars.rows] == ["contracts.anchor.price", "steps.hall.delay"]
+    answers = sheets(break_even(deal, [rows], Test("days_late", "at_most", 1e6)))[0]
+    assert answers.rows[0][:2] == ["steps.hall.delay", "always holds"]
+
+
+def test_quarters_and_dates_are_printed_as_such(folder):
+    deal = read(folder)
+    study = one_way(deal, axis(deal, "steps.hall.delay", "0;120"), ["first_paid:neocloud", "billing"])
+    tables = [block for block in blocks(study, periods(deal).labels) if hasattr(block, "rows")]
+    solution = run(deal, ["base"])
+    first = solution.label.sel(quarter=solution.first_paid.sel(party="neocloud").item()).item()
+    assert tables[0].rows[0][1] == first
+    assert tables[1].rows[0][1] == str(solution.billing_start.min().values)[:10]
+
+
+def test_sensitivity_prints_and_writes_the_table(folder, command, tmp_path):
+    done = command("sensitivity", folder, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    for words in ("one cell, delay", "two cells, price_and_delay", "each cell alone, what_matters", "square brackets"):
+        assert words in done.output
+    assert "break-even" not in done.output
+    written = read_results(tmp_path / "out" / "study_price_and_delay.nc")
+    assert written.result.shape == (1, 7, 5)
+    assert written.attrs["runs"] == 36
+    only = command("sensitivity", folder, "--study", "delay", "--out", tmp_path / "other")
+    assert "price_and_delay" not in only.output
+    assert sorted(path.name for path in (tmp_path / "other").iterdir()) == ["study_delay.nc"]
+
+
+def test_sensitivity_by_flags(folder, command, tmp_path):
+    done = command(
+        "sensitivity", folder, "--cell", "steps.hall.delay", "--values", "0;90", "--cell", "contracts.anchor.price",
+        "--values", "0.9;1;1.1", "--by", "value", "--by", "factor", "--measure", "npv:neocloud", "--threshold", "2e6",
+        "--out", tmp_path,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    table = read_results(tmp_path / "study_sensitivity.nc")
+    assert table.result.shape == (1, 2, 3)
+    assert done.output.count("[") == int((table.result < 2e6).sum())
+    cost = command("sensitivity", folder, "--delay-cost", "--causes", "hall_late", "--out", tmp_path)
+    assert "one more quarter of delay" in cost.output
+    assert "what caused it" in cost.output
+    wrong = command("sensitivity", folder, "--cell", "steps.hall.delay", "--measure", "npv:neocloud")
+    assert "needs --values" in wrong.output
+    assert command("sensitivity", folder, "--cell", "steps.hall.delay", "--values", "0;9").exit_code == 2
+
+
+def test_breakeven_prints_the_day(folder, command, tmp_path):
+    done = command("breakeven", folder, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    table = read_results(tmp_path / "study_latest_hall.nc")
+    assert f"{table.holds_at.item():.0f}" in done.output
+    flagged = command(
+        "breakeven", folder, "--cell", "steps.hall.delay", "--values", "0..720", "--measure", "days_late",
+        "--threshold", 30, "--holds", "at_most", "--over", "steps.commissioning.delay", "--over-values", "0;10",
+        "--out", tmp_path,
+    )  # fmt: skip
+    assert flagged.exit_code == 0, flagged.output
+    assert read_results(tmp_path / "study_breakeven.nc").holds_at.values[0, :, 0].tolist() == [60, 50]
+    assert command("breakeven", folder, "--cell", "steps.hall.delay", "--values", "0..9").exit_code == 2
+
+
+def test_montecarlo_prints_error_bars_and_a_draw_runs_again(folder, command, tmp_path):
+    words = ("montecarlo", folder, "--draws", 64, "--replicates", 4, "--measure", "npv:neocloud")
+    done = command(*words, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    for text in ("64 draws (sobol, seed 0) in 4 replicates", "how often", "the stuck step", "+-"):
+        assert text in done.output
+    first = read_results(tmp_path / "out" / "study_montecarlo.nc")
+    again = command(*words, "--threads", 2, "--unchecked", "--out", tmp_path / "more")
+    assert "The laws of the model were not checked." in again.output
+    assert first["mean"].equals(read_results(tmp_path / "more" / "study_montecarlo.nc")["mean"])
+    alone = command(*words, "--draw", 5, "--out", tmp_path / "out")
+    assert alone.exit_code == 0, alone.output
+    worth = read_results(tmp_path / "out" / "draw_5" / "results.nc").npv.sel(party="neocloud", scenario="draw 5").item()
+    assert first.lowest.item() <= worth <= first.highest.item()
+    indices = command("montecarlo", folder, "--draws", 16, "--indices", "--measure", "npv:neocloud", "--out", tmp_path)
+    assert "Sobol indices" in indices.output
+
+
+def test_a_deal_that_is_certain_is_told(folder, tmp_path):
+    target = tmp_path / "deal"
+    target.mkdir()
+    for file in folder.glob("*.csv"):
+        if file.stem != "uncertainties":
+            (target / file.name).write_text(file.read_text())
+    with pytest.raises(DealError, match="says nothing is uncertain"):
+        uncertainties_of(read(target))
