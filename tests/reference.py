@@ -692,16 +692,12 @@ def accounts_of(
     for row in tables["accounts"]:
         name = row["account"]
         placed = [(rank, claim) for claim in payable if (rank := claim.rank_in(name)) is not None]
-        paid_last = [
-            (rank, residual) for residual in residuals if (rank := residual.claim.rank_in(name)) is not None
-        ]
+        paid_last = [(rank, residual) for residual in residuals if (rank := residual.claim.rank_in(name)) is not None]
         accounts[name] = Account(
             name=name,
             cash=number(row, "opening_cash", 0.0),
             minimum_cash=number(row, "minimum_cash", 0.0),
-            ranks=[
-                [claim for rank, claim in placed if rank == this] for this in sorted({rank for rank, _ in placed})
-            ],
+            ranks=[[claim for rank, claim in placed if rank == this] for this in sorted({rank for rank, _ in placed})],
             facilities=[facility for facility in facilities if facility.account == name],
             supports=[supports[row["support"]] for row in tables.get("supports", []) if text(row, "account") == name],
             residuals=[residual for _, residual in sorted(paid_last, key=lambda pair: pair[0])],

@@ -196,7 +196,7 @@ def test_the_list_of_numbers_is_that_of_the_document(document):
 def test_the_command_shows_print_beside_recomputation_and_totals():
     result = CliRunner().invoke(facts_command, ["--all"])
     assert result.exit_code == 0
-    assert "74.2 GW is printed, its parts give 74.1" in result.output
+    assert "74.2 GW is printed, its parts give 74.1" in " ".join(result.output.split())
     assert "9.0 x is printed, its parts give 9.67" in result.output
     total = [line.split() for line in result.output.splitlines() if line.startswith("all ")]
     kinds = Counter(fact.kind for fact in facts().values())

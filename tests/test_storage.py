@@ -1,6 +1,7 @@
 """results.nc: what is written comes back as it was; and the files of a run, all or none."""
 
 import csv
+import dataclasses
 import hashlib
 import json
 import os
@@ -163,7 +164,7 @@ def test_the_folder_and_the_workbook_of_the_deal_are_never_overwritten(
     book = tmp_path / "out" / "superpod.xlsx"
     book.parent.mkdir()
     book.write_text("the deal itself")
-    read_from_it = ss.Deal(**{**vars(deal), "path": book})
+    read_from_it = dataclasses.replace(deal, path=book)
     more = {"superpod.xlsx": lambda path: path.write_text("new")}
     written = write_run(read_from_it, dataset, book.parent, Timings(), more)
     assert book not in written

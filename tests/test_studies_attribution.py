@@ -104,6 +104,7 @@ def test_one_more_quarter_costs_what_a_run_of_it_shows(deal):
 
 def test_indices_of_a_sum_are_its_parts_of_the_variance(deal):
     """What falls due to a party is a sum of rates times quantities: variances 9 : 1 when the widths are 3 : 1."""
+    pytest.importorskip("SALib", reason="SALib is an extra")
     once = [row.cells for row in deal.tables["claims"] if row.cells["kind"] == "once"]
     first, second = next((a, b) for a in once for b in once if a["payee"] == b["payee"] and a is not b)
     solution = run(deal, ["base"])

@@ -16,6 +16,7 @@ from stuckstep.studies.montecarlo import monte_carlo, one_draw, summarised
 from stuckstep.studies.sampling import design
 
 distributed = pytest.importorskip("distributed", reason="dask is an extra")
+pytest.importorskip("scipy", reason="scipy is an extra")
 pytestmark = [pytest.mark.filterwarnings("default")]  # what dask warns about is not for these tests
 
 

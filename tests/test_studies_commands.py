@@ -179,6 +179,7 @@ def test_breakeven_prints_the_day(folder, command, tmp_path):
 
 
 def test_montecarlo_prints_error_bars_and_a_draw_runs_again(folder, command, tmp_path):
+    pytest.importorskip("SALib", reason="scipy and SALib are extras")
     words = ("montecarlo", folder, "--draws", 64, "--replicates", 4, "--measure", "npv:neocloud")
     done = command(*words, "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output

@@ -193,6 +193,7 @@ def test_break_even_is_found_to_the_day(deal):
 
 
 def test_break_even_of_a_price_brings_the_worth_to_the_threshold(deal):
+    pytest.importorskip("scipy", reason="scipy is an extra")
     party = "neocloud"
     test = Test(f"npv:{party}", "at_least", 0)
     over = axis(deal, POWER, "0;60;120")

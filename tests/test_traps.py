@@ -684,5 +684,5 @@ def test_check_prints_the_log(folder: Path) -> None:
         files.put(folder, "steps", f"s{row}", "party", "Landlord")
     said = CliRunner().invoke(main, ["check", str(folder)]).stdout
     assert "  and 12 more; --log lists them all" in said
-    assert "steps.csv, row 51, column party" not in said
-    assert "steps.csv, row 51, column party" in CliRunner().invoke(main, ["check", str(folder), "--log"]).stdout
+    assert "claims.csv, row 8, column rate" not in said
+    assert "claims.csv, row 8, column rate" in CliRunner().invoke(main, ["check", str(folder), "--log"]).stdout

@@ -29,9 +29,9 @@ EXPORT = """
 import json, resource, sys, time
 from stuckstep.deal import read
 from stuckstep.reports.workbook import export
-started = time.perf_counter()
+started = time.process_time()
 report = export(read(sys.argv[1]), sys.argv[2])
-seconds = time.perf_counter() - started
+seconds = time.process_time() - started
 megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(json.dumps({"seconds": seconds, "megabytes": megabytes, "formulas": report.formulas, "worst": report.worst}))
 """

@@ -61,7 +61,7 @@ def run(
         if not no_report:
             more["report.html"] = _report(read, solution, dataset, chosen, monthly)
         written = write_run(read, kept, folder, timings, more)
-    _print(document, folder, written, as_json)
+    _print(document, folder, written, as_json, 0 if as_json else _warned(read))
     if not all(scenario["is_sound"] for scenario in document["scenarios"]):
         raise click.exceptions.Exit(1)
 
@@ -103,7 +103,14 @@ def _report(
     return lambda path: write_report(deal, by_quarter, path, chosen[0] if chosen else "base")
 
 
-def _print(document: dict[str, Any], folder: Path, written: list[Path], as_json: bool) -> None:
+def _warned(deal: Deal) -> int:
+    """How many things look odd in the deal that it does not accept."""
+    from stuckstep.results.plausibility import warnings
+
+    return sum(one.accepted is None for one in warnings(deal))
+
+
+def _print(document: dict[str, Any], folder: Path, written: list[Path], as_json: bool, warned: int) -> None:
     if as_json:
         import json
 
@@ -121,7 +128,9 @@ def _print(document: dict[str, Any], folder: Path, written: list[Path], as_json:
     workbook = folder / f"{document['deal']}.xlsx"
     if workbook not in written and workbook.exists():
         wrote += f" {workbook.name} there is left as it was."
-    show([*statement(document), Sentence(""), Sentence(wrote)], sys.stdout)
+    odd = f"{warned} warning{'s' * (warned != 1)}: `stuckstep check` says what looks odd in the deal."
+    said = [Sentence(odd, "yellow")] if warned else []
+    show([*statement(document), Sentence(""), *said, Sentence(wrote)], sys.stdout)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from stuckstep.deal import Deal, scenario_names, schema, variants
 from stuckstep.deal.facts import facts
 from stuckstep.deal.sources import RESTS_ON, shares, unsourced
+from stuckstep.results.plausibility import accepted_in_vain, warnings
 
 from .console import Block, Heading, Sentence, Table
 
@@ -22,6 +23,7 @@ def contents(deal: Deal, *, sources: bool = False, whole_log: bool = False) -> I
         yield Sentence(f"Not given, and not needed: {', '.join(absent)}.")
     yield from _scenarios(deal)
     yield from _log(deal, whole_log)
+    yield from _warnings(deal)
     if sources:
         yield from _sources(deal)
     yield Sentence(f"SHA-256 of the assumptions: {deal.digest}")
@@ -39,6 +41,23 @@ def _log(deal: Deal, whole: bool) -> Iterator[Block]:
     yield from (Sentence(str(reading), indent=2) for reading in deal.log[:shown])
     if count > shown:
         yield Sentence(f"and {count - shown} more; --log lists them all", indent=2)
+
+
+def _warnings(deal: Deal) -> Iterator[Block]:
+    """What is legal but odd, and what of it the deal accepts with which reason."""
+    raised = warnings(deal)
+    for kind in (False, True):
+        shown = [one for one in raised if (one.accepted is not None) == kind]
+        if not shown:
+            continue
+        said = f"{len(shown)} warning{'s' * (len(shown) != 1)}"
+        yield Sentence(f"{said} accepted:" if kind else f"{said}:", "" if kind else "yellow")
+        for one in shown:
+            yield Sentence(f"{one} ({one.accepted})" if kind else str(one), indent=2)
+    if any(one.accepted is None for one in raised):
+        yield Sentence("They change nothing. A row `code, row, reason` in the table accepted takes one as it is.")
+    for name in accepted_in_vain(deal, raised):
+        yield Sentence(f"Accepted, but not raised: {name}.", "yellow")
 
 
 def _tables(deal: Deal) -> Table:

@@ -113,7 +113,8 @@ def _add_ranks(lines: Lines, account: str, settlement: Settlement, cash: Node) -
 
 def _share(lines: Lines, cash: Node, wanted: Node) -> Node:
     """All of it when the cash comes near to what is wanted: else dust would stay unpaid and flags would flip."""
-    return choose(upto(wanted, cash + constant(lines, "near")), ONE, ratio(most(ZERO, cash), wanted))
+    at_hand = most(ZERO, cash)
+    return choose(upto(wanted, at_hand + constant(lines, "near")), ONE, ratio(at_hand, wanted))
 
 
 def _pay(lines: Lines, payer: tuple[str, str], item: str, claim: str, settlement: Settlement, share: Node) -> Node:

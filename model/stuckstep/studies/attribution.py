@@ -91,14 +91,20 @@ def attribute(
     wanted = [measure(found, name) for name in measures]
     ready = prepared(found, wanted, **options)
 
+    broken = 0
+
     def run(sets: NDArray[np.bool_]) -> Array:
-        return measured(ready, _columns(causes, still, sets), len(sets), wanted, threads=threads).values
+        nonlocal broken
+        runs = measured(ready, _columns(causes, still, sets), len(sets), wanted, threads=threads)
+        broken += runs.broken
+        return runs.values
 
     if len(names) <= exact:
         shares, errors, ends, count = _exactly(run, len(names))
     else:
         shares, errors, ends, count = _sampled(run, len(names), orders, seed)
     about = {"kind": "attribution", "start": start, "runs": count, "exact": int(len(names) <= exact)}
+    about["laws_broken"] = broken
     return _dataset(deal, wanted, names, shares, errors, ends, about)
 
 

@@ -22,6 +22,8 @@ from stuckstep.rules import Lines, build
 from stuckstep.rules.claims import claim_phases
 from stuckstep.rules.lines import name_of
 
+from .extras import extra
+
 Array = NDArray[np.float64]
 Columns = Mapping[Cell, Array]
 T = TypeVar("T")
@@ -167,11 +169,8 @@ def fastest(runs: int = MANY) -> str:
 def worker(ready: Batch, width: int) -> arrays.Worker:
     """What works chunks of a batch of up to `width` runs, with registers of its own: one for each thread."""
     if ready.engine == "lanes":
-        try:
-            from stuckstep.engines.arrays import lanes  # numba is slow to import
-        except ImportError:
-            allowed = "the engine arrays is allowed; the extra `fast` of the package brings numba"
-            raise DealError([Fault("engine lanes", None, None, "numba is not installed", allowed)]) from None
+        extra("numba")
+        from stuckstep.engines.arrays import lanes  # numba is slow to import
 
         work = lanes.worker(ready.job, width)
     else:

@@ -18,6 +18,7 @@ from stuckstep.deal import Cell, Deal, DealError, Fault
 
 from .axes import Axis, model_of
 from .batch import Batch, held
+from .extras import extra
 from .measures import Measure, measure
 from .runs import measured, prepared
 from .sensitivity import attributes_of
@@ -216,8 +217,6 @@ def _to_the_day(runner: _Runner, brackets: _Brackets, chosen: NDArray[np.bool_])
 
 def _to_the_root(runner: _Runner, brackets: _Brackets, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
     """The ends of each bracket as narrow as numbers allow, by Chandrupatla's method in scipy."""
-    from scipy.optimize import elementwise  # scipy is slow to import
-
     lane, low, width = brackets.lane[chosen], brackets.low[chosen], (brackets.high - brackets.low)[chosen]
     with np.errstate(invalid="ignore"):
         scale = np.maximum(np.abs(brackets.at_low[chosen]), np.abs(brackets.at_high[chosen]))
@@ -231,7 +230,9 @@ def _to_the_root(runner: _Runner, brackets: _Brackets, chosen: NDArray[np.bool_]
 
     ends = (np.zeros(lane.size), np.ones(lane.size))
     exact = {"xatol": TIGHT, "xrtol": 0.0, "fatol": 0.0, "frtol": 0.0}
-    result = elementwise.find_root(work, ends, args=(np.arange(lane.size, dtype=float),), tolerances=exact, maxiter=200)
+    result = extra("scipy.optimize.elementwise").find_root(
+        work, ends, args=(np.arange(lane.size, dtype=float),), tolerances=exact, maxiter=200
+    )
     share = np.sort(np.stack(result.bracket), axis=0)
     return low + share[0] * width, low + share[1] * width
 

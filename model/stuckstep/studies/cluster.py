@@ -16,6 +16,7 @@ from typing import Any
 from stuckstep.deal import DealError, Fault
 
 from .counting import Ready, Request, Result, count, make_ready
+from .extras import extra
 from .store import BLOCK, Store
 
 SLICE = 4 * BLOCK  # draws of one task
@@ -36,14 +37,12 @@ def count_on(
     """What is counted in all draws, in slices of `size` on the cluster at an address (or of a client)."""
     keep = () if store is None else store.lines
     with _client(scheduler) as client:
-        from distributed import as_completed
-
         shared = client.scatter(pickle.dumps((request, engine, width, keep)), broadcast=True, hash=False)
         parts = slices(request, size)
         tasks = [client.submit(_count, shared, part, store, retries=RETRIES, pure=False) for part in parts]
         sizes = {task.key: part.stop - part.start for task, part in zip(tasks, parts, strict=True)}
         result, done = ready.nothing, 0
-        waiting = as_completed(tasks)  # type: ignore[no-untyped-call]
+        waiting = extra("distributed").as_completed(tasks)
         tasks.clear()
         for task in waiting:
             result.merge(task.result())
@@ -83,16 +82,12 @@ def _count(message: bytes, part: slice, store: Store | None) -> Result:
 @contextmanager
 def _client(scheduler: Any) -> Iterator[Any]:
     """A client of the cluster, closed again where it was opened here; DealError where there is no cluster."""
-    try:
-        from distributed import Client
-    except ImportError:
-        allowed = "the extra `cluster` of the package brings dask"
-        raise DealError([Fault("scheduler", None, None, "dask.distributed is not installed", allowed)]) from None
-    if isinstance(scheduler, Client):
+    distributed = extra("distributed")
+    if isinstance(scheduler, distributed.Client):
         yield scheduler
         return
     try:
-        client = Client(scheduler, timeout=10)  # type: ignore[no-untyped-call]
+        client = distributed.Client(scheduler, timeout=10)
     except (OSError, ValueError) as error:
         allowed = "the address of a running scheduler such as tcp://host:8786 is allowed"
         raise DealError(
@@ -101,4 +96,4 @@ def _client(scheduler: Any) -> Iterator[Any]:
     try:
         yield client
     finally:
-        client.close()  # type: ignore[no-untyped-call]
+        client.close()

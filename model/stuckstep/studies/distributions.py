@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from stuckstep.deal import DealError, Fault
 
 from .axes import Axis
+from .extras import extra
 
 Array = NDArray[np.float64]
 EDGE = 2.0**-33  # the shares drawn keep this distance from 0 and 1
@@ -120,11 +121,9 @@ def _triangular(one: Uncertainty, share: Array) -> Array:
 
 def _pert(one: Uncertainty, share: Array) -> Array:
     """A beta distribution with the mean (low + 4 mode + high) / 6."""
-    from scipy.special import betaincinv
-
     width = one.high - one.low
     before, after = (1.0 + PERT * part / width for part in (one.mode - one.low, one.high - one.mode))
-    return np.asarray(one.low + width * betaincinv(before, after, share))
+    return np.asarray(one.low + width * extra("scipy.special").betaincinv(before, after, share))
 
 
 def _normal(one: Uncertainty, share: Array) -> Array:
@@ -137,8 +136,7 @@ def _lognormal(one: Uncertainty, share: Array) -> Array:
 
 def _from_scores(one: Uncertainty, share: Array, low: float, high: float) -> Array:
     """A normal whose quantiles at low_at and high_at are low and high."""
-    from scipy.special import ndtri
-
+    ndtri = extra("scipy.special").ndtri
     first, second = float(ndtri(one.low_at)), float(ndtri(one.high_at))
     spread = (high - low) / (second - first)
     return np.asarray(low + spread * (ndtri(share) - first))

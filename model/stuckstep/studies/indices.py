@@ -12,6 +12,7 @@ from stuckstep.deal import Deal
 
 from .counting import drawn_model
 from .distributions import EDGE, Uncertainty
+from .extras import extra
 from .measures import measure
 from .runs import measured, prepared
 from .sampling import correlated, values
@@ -35,9 +36,7 @@ def sobol_indices(
     (named `group: NAME`). There are `points` x (inputs + 2) runs, a power of two being best. A measure that is nothing
     (NaN) in any run, or the same in all, has no indices.
     """
-    from SALib.analyze import sobol as analysis  # pandas and scipy come with it
-    from SALib.sample import sobol as sampling
-
+    sampling, analysis = extra("SALib.sample.sobol"), extra("SALib.analyze.sobol")
     groups = list(dict.fromkeys(one.group for one in uncertainties if one.group))
     names = [*(f"group: {group}" for group in groups), *(one.name for one in uncertainties)]
     problem = {"num_vars": len(names), "names": names, "bounds": [[0.0, 1.0]] * len(names)}

@@ -275,8 +275,3 @@ MEASURES: tuple[str, ...] = (
     *(what if table in _WHOLE else f"{what}:NAME" for what, (table, *_) in _MAKERS.items()),
     *(f"{how}:LINE" for how in _OF_LINES),
 )
-
-
-def worst(unit: str) -> str:
-    """Whether less or more of a measure of this unit is worse, as far as its unit tells."""
-    return "more" if unit in ("days", "date", "quarter", "periods") else "less"

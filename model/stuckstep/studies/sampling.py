@@ -17,6 +17,7 @@ from stuckstep.deal import Cell, DealError, Fault
 
 from .batch import chunks
 from .distributions import EDGE, Uncertainty
+from .extras import extra
 
 Array = NDArray[np.float64]
 METHODS = ("sobol", "lhs", "plain")
@@ -78,9 +79,7 @@ def _random(seed: int, replicate: int) -> np.random.Generator:
 
 def _sobol(seed: int, replicate: int, dimensions: int, start: int, count: int) -> Array:
     """Scrambled Sobol points; a first request is rounded up to a power of two, of which the first are taken."""
-    from scipy.stats import qmc
-
-    engine = qmc.Sobol(dimensions, scramble=True, rng=_random(seed, replicate))
+    engine = extra("scipy.stats.qmc").Sobol(dimensions, scramble=True, rng=_random(seed, replicate))
     if start:
         engine.fast_forward(start)
         return np.asarray(engine.random(count))
@@ -89,9 +88,7 @@ def _sobol(seed: int, replicate: int, dimensions: int, start: int, count: int) -
 
 @lru_cache(maxsize=4)
 def _hypercube(seed: int, replicate: int, dimensions: int, size: int) -> Array:
-    from scipy.stats import qmc
-
-    return np.asarray(qmc.LatinHypercube(dimensions, rng=_random(seed, replicate)).random(size))
+    return np.asarray(extra("scipy.stats.qmc").LatinHypercube(dimensions, rng=_random(seed, replicate)).random(size))
 
 
 def _plain(seed: int, replicate: int, dimensions: int, start: int, count: int) -> Array:
@@ -119,11 +116,12 @@ def _correlated(one: Uncertainty, factors: Array, groups: Sequence[str], own: Ar
     """A Gaussian copula with one factor for each group."""
     if not one.group or one.correlation == 0:
         return own
-    from scipy.special import ndtr, ndtri
-
+    special = extra("scipy.special")
     loading = np.sign(one.correlation) * np.sqrt(abs(one.correlation))
     rest = np.sqrt(1.0 - abs(one.correlation))
-    return np.asarray(ndtr(loading * ndtri(factors[groups.index(one.group)]) + rest * ndtri(own)))
+    return np.asarray(
+        special.ndtr(loading * special.ndtri(factors[groups.index(one.group)]) + rest * special.ndtri(own))
+    )
 
 
 def values(uncertainties: Sequence[Uncertainty], share: Array) -> dict[Cell, Array]:

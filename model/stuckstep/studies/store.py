@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stuckstep.deal import DealError, Fault
 
 from .batch import Model
+from .extras import extra
 from .sampling import Design
 from .tally import Questions
 
@@ -71,9 +72,4 @@ def _file(name: str) -> str:
 
 
 def _group(path: str, mode: str) -> Any:
-    try:
-        import zarr
-    except ImportError:
-        allowed = "the extra `cluster` of the package brings zarr"
-        raise DealError([Fault(path, None, None, "zarr is not installed", allowed)]) from None
-    return zarr.open_group(path, mode=mode)  # type: ignore[arg-type]
+    return extra("zarr").open_group(path, mode=mode)

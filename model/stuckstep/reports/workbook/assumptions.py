@@ -17,7 +17,7 @@ from .pages import Page
 
 FIRST = HEADINGS_ROW + 1  # row of a table
 SPARE_ROWS = 20  # rows below a table that already have its drop-downs and bounds
-WIDEST, WIDEST_NOTE, NARROWEST = 34, 60, 9
+WIDEST, WIDEST_NOTE, NARROWEST, STATUS_WIDTH = 34, 60, 9, 15
 _KINDS: Mapping[str, Literal["decimal", "whole", "date"]] = {
     "number": "decimal",
     "days": "whole",
@@ -50,6 +50,12 @@ def add_table(page: Page, model: Model, table: str) -> None:
     set_print(page, f"1:{HEADINGS_ROW}", "A:A")
     for validation in _validations(model, table):
         page.sheet.add_data_validation(validation)
+
+
+def deal_tables() -> tuple[str, ...]:
+    """The tables that say what the deal is, scenarios included; the rest of the schema says what to run."""
+    changed = next(column for column in schema() if (column.table, column.column) == ("scenarios", "table"))
+    return (*changed.allowed, "scenarios")
 
 
 def meaning_of(table: str) -> str:
@@ -124,7 +130,8 @@ def _texts(model: Model, table: str, heading: str) -> Iterator[str]:
 def _width(model: Model, table: str, heading: str) -> float:
     widest = max((len(text) for text in _texts(model, table, heading)), default=0)
     longest = WIDEST_NOTE if heading in NOTES else WIDEST
-    return min(max(widest + 3, len(heading) + 3, NARROWEST), longest)
+    narrowest = STATUS_WIDTH if heading == headings(table)[0] else NARROWEST
+    return min(max(widest + 3, len(heading) + 3, narrowest), longest)
 
 
 def _height(row: Row, widths: Mapping[str, float]) -> float:

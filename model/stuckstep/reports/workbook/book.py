@@ -11,7 +11,7 @@ from stuckstep.deal import schema
 from stuckstep.engines import excel
 from stuckstep.engines.excel import Address
 
-from .assumptions import add_table
+from .assumptions import add_table, deal_tables
 from .calculations import TITLES, add_lines
 from .charts import add_charts
 from .checks import add_summary
@@ -49,7 +49,8 @@ def put_together(model: Model, written: datetime.datetime) -> Book:
     book = Workbook()
     book.remove(book.worksheets[0])
     styles = Styles(book)
-    tables = list(dict.fromkeys(column.table for column in schema()))
+    given = (column.table for column in schema() if column.table in model.deal.columns)
+    tables = list(dict.fromkeys((*deal_tables(), *given)))
     calculations = list(dict.fromkeys(excel.SHEETS.values()))
     kinds = {"cover": "cover"} | dict.fromkeys(tables, "inputs") | {"live": "inputs"}
     kinds |= (

@@ -11,7 +11,7 @@ from openpyxl.utils import get_column_letter
 from stuckstep.deal import Row
 from stuckstep.engines.excel import HEADINGS_ROW, Address, Formula, headings
 
-from .assumptions import FIRST, NOTES, SPARE_ROWS, is_live, put_value, text_of
+from .assumptions import FIRST, NOTES, SPARE_ROWS, deal_tables, is_live, put_value, text_of
 from .model import Model
 from .pages import Page
 
@@ -27,7 +27,8 @@ def add_structure(page: Page, model: Model, row: int) -> Address:
         page.put(row + 1, column, head, "heading")
     first = row + 2
     number = first
-    for table, rows in model.deal.tables.items():
+    for table in deal_tables():
+        rows = model.deal.tables[table]
         last = HEADINGS_ROW + len(rows) + SPARE_ROWS
         count = Formula(f'=SUMPRODUCT(({table}!$A${FIRST}:$A${last}<>"")*1)')
         number = _put(page, number, table, "rows", float(len(rows)), count)
