@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from stuckstep.cli_studies import COMMANDS
+from stuckstep.cli.studies import COMMANDS
 from stuckstep.deal import DealError, new, periods, read
 from stuckstep.reports.storage import read_results
 from stuckstep.results import run

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from . import check, convert, explain, export, library, report, run
+from . import check, convert, explain, export, library, report, run, studies
 
 ORDER = ("run", "check", "new", "convert", "explain", "export", "report", "app", "compare", "facts")
 
@@ -92,5 +92,6 @@ def main() -> None:
 for command in (
     *(run.run, check.check, convert.new, convert.convert, explain.explain, export.export),
     *(report.report, report.app, library.compare, library.facts),
+    *studies.COMMANDS,
 ):
     main.add_command(command)

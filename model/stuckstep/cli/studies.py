@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from stuckstep.cli.finding import read_deal
+from .finding import read_deal
 
 if TYPE_CHECKING:
     import xarray as xr
