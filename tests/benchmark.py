@@ -11,7 +11,9 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +25,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import reference
 from stuckstep.deal import base, read
+from stuckstep.engines import arrays
+from stuckstep.results import solve
 from stuckstep.results.returns import irr
+from stuckstep.rules import all_claims
 from stuckstep.rules.lines import name_of
 from stuckstep.studies import batch as batches
 from stuckstep.studies.axes import axis
@@ -174,6 +179,8 @@ def on_a_cluster(request: Request) -> None:
 
 
 def a_million(deal: Any, draws: int) -> None:
+    whole_process()
+    a_thousand_scenarios()
     request = Request(deal, uncertainties(deal), design(draws))
     ready = make_ready(request)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -183,6 +190,56 @@ def a_million(deal: Any, draws: int) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     say(f"{draws:,} draws with all summaries on two threads, seconds", f"{took:.0f} s")
     say("peak of memory of this process (before them)", f"{peak:.0f} ({before:.0f}) MB", "< 1,000 MB")
+
+
+def whole_process() -> None:
+    """The command from a cold start, by the clock on the wall."""
+    command = [sys.executable, "-c", "from stuckstep.cli import main; main()"]
+    with tempfile.TemporaryDirectory() as folder:
+        run = ["run", str(SUPERPOD), "--out", folder]
+        calls = {
+            "stuckstep --help, whole process": (["--help"], "< 0.3 s"),
+            "run, results alone, whole process": ([*run, "--no-workbook", "--no-report"], "< 2 s"),
+            "run with workbook and report, whole process": (run, ""),
+        }
+        for what, (arguments, wanted) in calls.items():
+            call = [*command, *arguments]
+            (seconds,) = best(lambda call=call: subprocess.run(call, capture_output=True, check=True), wall=True)
+            say(what, f"{seconds:.2f} s", wanted)
+
+
+def a_thousand_scenarios() -> None:
+    """One batch that keeps every due, paid and unpaid, cash, draw and balance, against the plain reference."""
+    tables, deal = reference.read_tables(SUPERPOD), read(SUPERPOD)
+    found = solve(deal)
+    kept = [
+        *(
+            name_of("claims", claim.name, item)
+            for claim in all_claims(found.plan)
+            for item in ("due", "paid", "unpaid")
+        ),
+        *(name_of("accounts", account, "closing") for account in found.plan.keys("accounts")),
+        *(
+            name_of("facilities", facility, item)
+            for facility in found.plan.keys("facilities")
+            for item in ("draw", "balance")
+        ),
+    ]
+    part = found.parts[0]
+    program = arrays.translate(part.lines, [name for name in kept if name in part.lines])
+    clock = arrays.Clock(found.periods.first_day, found.periods.next_first_day)
+
+    def batch() -> None:
+        arrays.evaluate(
+            program,
+            lambda cell: np.resize(part.sheets.value(cell), 1000),
+            lambda cell: float(found.plan.value(cell)[0]),
+            clock,
+            1000,
+        )
+
+    one, many = best(lambda: reference.run(tables), batch)
+    say("a batch of 1,000 against the plain reference, per scenario", f"{one / 5 / (many / 1000):.0f} x", ">= 100 x")
 
 
 def main() -> None:
