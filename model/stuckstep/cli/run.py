@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), help="Folder to write to.  [default: outputs/<deal>]")
 @click.option("--scenario", "scenarios", multiple=True, metavar="S", help="Only this scenario; may be repeated.")
 @click.option("--monthly", is_flag=True, help="Results by month, for a deal whose grid is month.")
+@click.option("--brief", is_flag=True, help="Print the table of all scenarios, not each scenario by itself.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option("--no-workbook", is_flag=True, help="Leave out the Excel workbook.")
 @click.option("--no-report", is_flag=True, help="Leave out the HTML report.")
@@ -32,6 +33,7 @@ def run(
     out: Path | None,
     scenarios: tuple[str, ...],
     monthly: bool,
+    brief: bool,
     as_json: bool,
     no_workbook: bool,
     no_report: bool,
@@ -61,7 +63,10 @@ def run(
         if not no_report:
             more["report.html"] = _report(read, solution, dataset, chosen, monthly)
         written = write_run(read, kept, folder, timings, more)
-    _print(document, folder, written, as_json, 0 if as_json else _warned(read))
+    if as_json:
+        _print_json(document, folder, written)
+    else:
+        _print(document, folder, written, _warned(read), brief)
     if not all(scenario["is_sound"] for scenario in document["scenarios"]):
         raise click.exceptions.Exit(1)
 
@@ -110,17 +115,16 @@ def _warned(deal: Deal) -> int:
     return sum(one.accepted is None for one in warnings(deal))
 
 
-def _print(document: dict[str, Any], folder: Path, written: list[Path], as_json: bool, warned: int) -> None:
-    if as_json:
-        import json
+def _print_json(document: dict[str, Any], folder: Path, written: list[Path]) -> None:
+    import json
 
-        from stuckstep.reports.summary import json_ready
+    from stuckstep.reports.summary import json_ready
 
-        files = {"folder": str(folder), "files": [path.name for path in written]}
-        click.echo(
-            json.dumps({**json_ready(document), "written": files}, indent=2, ensure_ascii=False, allow_nan=False)
-        )
-        return
+    files = {"folder": str(folder), "files": [path.name for path in written]}
+    click.echo(json.dumps({**json_ready(document), "written": files}, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _print(document: dict[str, Any], folder: Path, written: list[Path], warned: int, brief: bool) -> None:
     from stuckstep.reports.console import Sentence, show
     from stuckstep.reports.statement import statement
 
@@ -130,7 +134,7 @@ def _print(document: dict[str, Any], folder: Path, written: list[Path], as_json:
         wrote += f" {workbook.name} there is left as it was."
     odd = f"{warned} warning{'s' * (warned != 1)}: `stuckstep check` says what looks odd in the deal."
     said = [Sentence(odd, "yellow")] if warned else []
-    show([*statement(document), Sentence(""), *said, Sentence(wrote)], sys.stdout)
+    show([*statement(document, brief=brief), Sentence(""), *said, Sentence(wrote)], sys.stdout)
 
 
 @contextlib.contextmanager

@@ -3,21 +3,21 @@
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from .amounts import Scale, money, scale_of, sum_of_money
+from .amounts import HALF_CENT, Scale, money, scale_of, sum_of_money
 from .console import Block, Heading, Sentence, Table
 from .summary import Document, amounts_of
 
 PARALLEL = "curing it alone is worth nothing, because another path is as late"
 
 
-def statement(document: Document) -> Iterator[Block]:
-    """The blocks of a whole run."""
+def statement(document: Document, *, brief: bool = False) -> Iterator[Block]:
+    """The blocks of a whole run; `brief` stops after the table of all scenarios."""
     scale = scale_of(amounts_of(document))
     unit = f"{document['currency']} {scale.suffix}".strip()
     yield from _opening(document, unit)
-    if len(document["scenarios"]) > 1:
+    if brief or len(document["scenarios"]) > 1:
         yield from _overview(document, scale, unit)
-    for scenario in document["scenarios"]:
+    for scenario in () if brief else document["scenarios"]:
         yield from _scenario(document, scenario, scale, unit)
 
 
@@ -26,18 +26,22 @@ def _opening(document: Document, unit: str) -> Iterator[Block]:
     yield Heading(f"{document['deal']}: {document['title']}")
     scenarios = f"{count} scenario{'s' * (count != 1)}"
     spans = f"{periods['count']} {document['grid']}s, {periods['first']} to {periods['last']}"
-    yield Sentence(f"{scenarios}, {spans}. Amounts in the tables are in {unit}.")
+    paid_at = f"Payments are dated at the end of the {document['grid']} in which they are made."
+    yield Sentence(f"{scenarios}, {spans}. Amounts in the tables are in {unit}. {paid_at}")
     says = document["base"]
-    yield Sentence(says["says"], "green" if says["pays_when_due"] else "yellow" if says["pays_everyone"] else "red")
+    is_good = says["pays_when_due"] and not says["outstanding"]
+    yield Sentence(says["says"], "green" if is_good else "yellow" if says["pays_everyone"] else "red")
 
 
 def _overview(document: Document, scale: Scale, unit: str) -> Iterator[Block]:
     last, scenarios = document["paid_last"], document["scenarios"]
     broken = [scenario["scenario"] for scenario in scenarios if not scenario["is_sound"]]
     headings = ["scenario", "bills", "days late", "stuck step", "relief days", f"short of {unit}", "at end of"]
-    headings += ["half paid later"] * (last is not None) + ["check"] * bool(broken)
-    rows = [_overview_row(document, scenario, scale) for scenario in scenarios]
-    yield Table(headings, [row[: len(headings)] for row in rows], frozenset({0, 3}), "All scenarios")
+    headings += ["lowest DSCR"] * any(scenario["debt"] for scenario in scenarios)
+    headings += ["half paid later", "NPV"] * (last is not None) + ["check"] * bool(broken)
+    rows = [_overview_row(document, scenario, scale, headings) for scenario in scenarios]
+    whose = f" (half paid later and NPV: of {last}, which is paid last)" * (last is not None)
+    yield Table(headings, rows, frozenset({0, 3}), f"All scenarios{whose}")
     yield Sentence(_legend(document))
     if broken:
         yield Sentence(f"MASTER CHECK BROKEN in {_names(broken)}: see there.", "bold red")
@@ -45,14 +49,19 @@ def _overview(document: Document, scale: Scale, unit: str) -> Iterator[Block]:
         yield Sentence(f"Master check: sound in all {len(scenarios)} scenarios, no law is broken.", "green")
 
 
-def _overview_row(document: Document, scenario: Document, scale: Scale) -> list[str]:
+def _overview_row(document: Document, scenario: Document, scale: Scale, headings: Sequence[str]) -> list[str]:
     phases, short, last = scenario["phases"], scenario["largest_shortfall"], document["paid_last"]
     worst = max(phases, key=lambda phase: (phase["days_late"] or 0, phase["relief"] or 0))
     row = [scenario["scenario"], _last_billing(phases), _days(worst["days_late"])]
     row += [worst["stuck_step"] or "", _days(worst["relief"])]
     row += [money(short["amount"], scale) if short else "-", short[document["grid"]] if short else ""]
+    if "lowest DSCR" in headings:
+        row.append(
+            _ratio(min((d["lowest_dscr"] for d in scenario["debt"] if d["lowest_dscr"] is not None), default=None))
+        )
     row += [_later(party) for party in scenario["payment_order"] if party["party"] == last]
-    return [*row, "sound" if scenario["is_sound"] else "BROKEN"]
+    row += [money(party["npv"], scale) for party in scenario["returns"] if party["party"] == last]
+    return row + ["sound" if scenario["is_sound"] else "BROKEN"] * ("check" in headings)
 
 
 def _last_billing(phases: Sequence[Document]) -> str:
@@ -75,8 +84,11 @@ def _legend(document: Document) -> str:
         f"{', none where another path is as late' * any(phase['parallel'] for phase in phases)}. "
         f"short of: the most that is unpaid at the end of any {grid}."
     )
+    if any(scenario["debt"] for scenario in document["scenarios"]):
+        text += " lowest DSCR: of any facility, where an instalment falls due."
     if last is not None:
         text += f" half paid later: {grid}s by which half of all that {last} gets is paid later than in base."
+        text += f" NPV: what {last} is paid less what it puts in, discounted to the start."
     return text
 
 
@@ -85,6 +97,8 @@ def _scenario(document: Document, scenario: Document, scale: Scale, unit: str) -
     yield _billing(scenario["phases"])
     yield from (Sentence(text, "yellow") for text in _billing_notes(scenario["phases"]))
     yield _order(document, scenario["payment_order"], scale, unit)
+    yield from _returns(scenario["returns"], scale, unit)
+    yield from _debt(document, scenario["debt"], scale, unit)
     yield from _closing(document, scenario)
 
 
@@ -133,6 +147,56 @@ def _order(document: Document, order: Sequence[Document], scale: Scale, unit: st
     return Table(headings, rows, title=f"Payment order ({unit}; half paid later: in {document['grid']}s, than in base)")
 
 
+def _returns(rows: Sequence[Document], scale: Scale, unit: str) -> Iterator[Block]:
+    """What the parties that put money in get for it; a customer gets capacity, and the others have no return."""
+    headings = ["party", "puts in", "is paid", "net", "NPV", "IRR"]
+    shown = [row for row in rows if row["puts_in"] >= HALF_CENT and row["paid"] >= HALF_CENT]
+    cells = [
+        [row["party"], *(money(row[name], scale) for name in ("puts_in", "paid", "net", "npv")), _rate(row)]
+        for row in shown
+    ]
+    if cells:
+        yield Table(headings, cells, title=f"Returns of those who put money in ({unit})")
+        for row in shown:
+            if row["irr_reason"]:
+                yield Sentence(f"IRR of {row['party']}: {row['irr_reason']}.")
+
+
+def _rate(row: Document) -> str:
+    return "none" if row["irr"] is None else f"{100 * row['irr']:,.1f}%"
+
+
+def _debt(document: Document, rows: Sequence[Document], scale: Scale, unit: str) -> Iterator[Block]:
+    if not rows:
+        return
+    headings = [
+        "facility",
+        "drawn",
+        "peak",
+        "at end of",
+        "left at the end",
+        "lowest DSCR",
+        "in",
+        "most unpaid",
+        "at end of",
+    ]
+    cells = [
+        [
+            *(row["facility"], money(row["drawn"], scale), money(row["peak"], scale), row["peak_at"] or ""),
+            *(money(row["outstanding"], scale), _ratio(row["lowest_dscr"]), row["lowest_dscr_at"] or ""),
+            *(money(row["most_unpaid"], scale), row["most_unpaid_at"] or ""),
+        ]
+        for row in rows
+    ]
+    yield Table(headings, cells, title=f"Debt ({unit}; DSCR where an instalment falls due)")
+
+
+def _ratio(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"({-value:,.2f}x)" if value < 0 else f"{value:,.2f}x"
+
+
 def _closing(document: Document, scenario: Document) -> Iterator[Block]:
     currency, grid = document["currency"], document["grid"]
     idle = [row["party"] for row in scenario["payment_order"] if row["due"] == 0 and row["paid"] == 0]
@@ -145,8 +209,11 @@ def _closing(document: Document, scenario: Document) -> Iterator[Block]:
         whom = ", ".join(f"{row['payee']} {sum_of_money(row['unpaid'], currency)}" for row in short["payees"])
         amount = sum_of_money(short["amount"], currency)
         yield Sentence(f"Largest shortfall: {amount} unpaid at the end of {short[grid]} ({whom}).", "yellow")
-    alerts = [alert["alert"] + (f" ({alert['count']})" if alert["count"] > 1 else "") for alert in scenario["alerts"]]
-    yield Sentence(f"Alerts: {'; '.join(alerts) or 'none'}.")
+    if not scenario["alerts"]:
+        yield Sentence("Alerts: none.")
+    for alert in scenario["alerts"]:
+        why = f"; {'; '.join(alert['why'])}" if alert["why"] else ""
+        yield Sentence(f"Alert: {alert['alert']}: {_names(alert['on'])}{why}.", "yellow")
     if scenario["is_sound"]:
         yield Sentence("Master check: sound, no law is broken.", "green")
     else:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from stuckstep.deal import Deal, base
+from stuckstep.deal import Deal, base, variants
 
 from . import tables
 from .amounts import HALF_CENT, sum_of_money
@@ -21,20 +21,23 @@ def summarise(deal: Deal, dataset: xr.Dataset, scenarios: Sequence[str] | None =
     chosen = [str(name) for name in dataset["scenario"].values if scenarios is None or name in scenarios]
     labels = [str(label) for label in dataset["label"].values]
     shortfalls = _shortfalls(dataset)
-    checks = _checks(dataset)
+    checks = _checks(deal, dataset)
     phases, order = _by_scenario(tables.schedule(dataset)), _by_scenario(tables.payment_order(dataset))
+    debt, returns = _by_scenario(tables.debt(dataset)), _by_scenario(tables.returns(dataset))
     return {
         "deal": deal.name,
         **{key: str(value) for key, value in dataset.attrs.items()},
         "grid": tables.period_of(dataset),
         "periods": {"count": len(labels), "first": labels[0], "last": labels[-1]},
-        "base": _verdict(dataset, shortfalls["base"]),
+        "base": _verdict(dataset, shortfalls["base"], debt.get("base", [])),
         "paid_last": paid_last(deal),
         "scenarios": [
             {
                 "scenario": name,
                 "phases": phases[name],
                 "payment_order": order[name],
+                "returns": returns[name],
+                "debt": debt.get(name, []),
                 "largest_shortfall": shortfalls[name],
                 **checks[name],
             }
@@ -96,18 +99,13 @@ def _largest(owed: dict[str, list[dict[str, Any]]], period: str) -> Document | N
     return {"amount": totals[worst], period: worst, "date": rows[0]["date"], "payees": payees}
 
 
-def _checks(dataset: xr.Dataset) -> dict[str, Document]:
+def _checks(deal: Deal, dataset: xr.Dataset) -> dict[str, Document]:
     """For each scenario its alerts, the master check and the laws that are broken."""
-    alerts, laws = dataset["alert"].values, dataset["law"].values
-    raised = dataset["alert_raised"].transpose("scenario", "alert").values
+    laws = dataset["law"].values
     broken = dataset["law_broken"].transpose("scenario", "law").values
     return {
         str(name): {
-            "alerts": [
-                {"alert": str(alert), "count": int(count)}
-                for alert, count in zip(alerts, raised[place], strict=True)
-                if count > 0
-            ],
+            "alerts": _alerts(deal, dataset.sel(scenario=name)),
             "is_sound": not bool(broken[place].any()),
             "broken_laws": [str(law) for law in laws[broken[place]]],
         }
@@ -115,8 +113,41 @@ def _checks(dataset: xr.Dataset) -> dict[str, Document]:
     }
 
 
-def _verdict(dataset: xr.Dataset, worst: Document | None) -> Document:
-    """Whether base pays everyone, and whether it does so when it is due, with a sentence that says it."""
+def _alerts(deal: Deal, case: xr.Dataset) -> list[Document]:
+    """The alerts of one scenario: how often each is raised, on which rows, and why where the dates tell."""
+    raised = zip(case["alert"].values, case["alert_raised"].values, case["alert_on"].values, strict=True)
+    found = []
+    for alert, count, names in raised:
+        if count > 0:
+            on = str(names).split(";")
+            why = (
+                [text for name in on if (text := _why_never_drawn(deal, case, name))] if alert == "never drawn" else []
+            )
+            found.append({"alert": str(alert), "count": int(count), "on": on, "why": why})
+    return found
+
+
+def _why_never_drawn(deal: Deal, case: xr.Dataset, facility: str) -> str:
+    """What kept a facility shut, where its window closed before its condition was met in any phase; else blank."""
+    (sheets,) = variants(deal, [str(case["scenario"].values)])
+    if facility not in sheets.keys("facilities"):
+        return ""
+    step = sheets.cell("facilities", facility, "condition")
+    if step is None:
+        return ""
+    closes = pd.Timestamp(case["available_until"].sel(facility=facility).item())
+    met = pd.Series(case["finish"].sel(step=str(step)).values).dropna()
+    if not met.empty and met.min() < closes:
+        return ""
+    when = f"only on {met.min().date()}" if not met.empty else "never"
+    return f"its draw window closes on {closes.date()}, and {step} is done {when}"
+
+
+def _verdict(dataset: xr.Dataset, worst: Document | None, debt: Sequence[Document]) -> Document:
+    """Whether base pays everyone, and whether it does so when it is due, with a sentence that says it.
+
+    What the lenders still have outstanding when the last period ends is not due yet, and is said beside it.
+    """
     currency, period = str(dataset.attrs["currency"]), tables.period_of(dataset)
     place = list(dataset["scenario"].values).index("base")
     unpaid = dataset["claim_unpaid"].transpose("scenario", period, "claim").values[place, -1]
@@ -133,7 +164,11 @@ def _verdict(dataset: xr.Dataset, worst: Document | None) -> Document:
         amount = sum_of_money(sum(left.values()), currency)
         whom = ", ".join(f"{payee} {sum_of_money(unpaid, currency)}" for payee, unpaid in left.items())
         says = f"Base does not pay everyone: {amount} is still unpaid when the last {period} ends ({whom})."
-    return {"pays_everyone": not left, "pays_when_due": worst is None, "says": says}
+    lent = {row["facility"]: row["outstanding"] for row in debt if row["outstanding"] >= HALF_CENT}
+    if lent:
+        still = ", ".join(f"{facility} {sum_of_money(balance, currency)}" for facility, balance in lent.items())
+        says += f" Not yet due and not repaid when the last {period} ends: {still}."
+    return {"pays_everyone": not left, "pays_when_due": worst is None, "outstanding": lent, "says": says}
 
 
 def amounts_of(document: Document) -> list[float]:

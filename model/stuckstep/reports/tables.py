@@ -95,6 +95,57 @@ def schedule(dataset: xr.Dataset) -> pd.DataFrame:
     return table
 
 
+def debt(dataset: xr.Dataset) -> pd.DataFrame:
+    """What each facility lends and how well it is served in each scenario.
+
+    Columns: scenario, facility, drawn (in the run), peak (largest balance), peak_at (label), outstanding (at the end),
+    lowest_dscr and lowest_dscr_at (of the periods in which an instalment falls due: before the first one interest is
+    served from draws and equity by plan; NaN and blank without any), most_unpaid (of its fee, interest and principal
+    together) and most_unpaid_at.
+    """
+    period = period_of(dataset)
+    dims = ("scenario", "facility", period)
+    draw, balance, dscr = (_ordered(dataset, name, *dims) for name in ("draw", "balance_closing", "dscr"))
+    dscr = np.where(_ordered(dataset, "principal_due", *dims) >= HALF_CENT, dscr, np.nan)
+    claims, unpaid = list(dataset["claim"].values), _ordered(dataset, "claim_unpaid", "scenario", "claim", period)
+    owed = np.zeros_like(balance)
+    for place, facility in enumerate(dataset["facility"].values):
+        for part in ("fee", "interest", "principal"):
+            owed[:, place] += unpaid[:, claims.index(f"{facility}.{part}")]
+    owed = np.where(owed >= HALF_CENT, owed, 0.0)
+    table = pd.DataFrame(_pairs(dataset, "facility"))
+    table["drawn"], table["outstanding"] = draw.sum(axis=2).ravel(), balance[..., -1].ravel()
+    labels = dataset["label"].values
+    table["peak"], table["peak_at"] = _largest(balance, labels)
+    table["most_unpaid"], table["most_unpaid_at"] = _largest(owed, labels)
+    lowest, table["lowest_dscr_at"] = _largest(np.where(np.isnan(dscr), -np.inf, -dscr), labels)
+    table["lowest_dscr"] = np.where(np.isinf(lowest), np.nan, -lowest)
+    return table
+
+
+def _largest(values: NDArray[np.float64], labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The largest value along the last axis and the label at which it first stands; blank where that is nothing."""
+    at = values.argmax(axis=-1)
+    found = np.take_along_axis(values, at[..., None], axis=-1)[..., 0]
+    return found.ravel(), np.where((found == 0) | np.isinf(found), "", labels[at]).ravel()
+
+
+def returns(dataset: xr.Dataset) -> pd.DataFrame:
+    """What each party puts in and gets out in each scenario, and what that is worth.
+
+    Columns: scenario, party, puts_in, paid and net (sums of all periods), npv, irr (NaN where absent), irr_reason (why
+    it is absent or not the only one; else blank).
+    """
+    period = period_of(dataset)
+    table = pd.DataFrame(_pairs(dataset, "party"))
+    for name in ("puts_in", "paid", "net"):
+        table[name] = _ordered(dataset, name, "scenario", "party", period).sum(axis=2).ravel()
+    for name in ("npv", "irr", "irr_reason"):
+        table[name] = _ordered(dataset, name, "scenario", "party").ravel()
+    table["irr_reason"] = table["irr_reason"].replace("ok", "")
+    return table
+
+
 def shortfall(dataset: xr.Dataset) -> pd.DataFrame:
     """What is unpaid at the end of each period, by payee (a party, or an account that claims money).
 

@@ -14,7 +14,8 @@ from stuckstep.deal import Deal
 from stuckstep.rules import all_claims
 from stuckstep.rules.checks import ALERTS, LAWS
 
-from .grid import FLOW, STOCK, Grid, Variable
+from .checks import check_variables
+from .grid import FLOW, STOCK, Grid, Variable, dates
 from .payments import HALF_CENT, first_paid, half_paid, last_paid, quarters_late
 from .returns import irr, npv, reason_text
 from .schedule import schedule_variables
@@ -50,7 +51,7 @@ def label(solution: Solution, *, monthly: bool = False) -> xr.Dataset:
     variables.update(schedule_variables(solution))
     variables.update(_payment_order(solution, grid, variables))
     variables.update(_returns(solution))
-    variables.update(_checks(solution))
+    variables.update(check_variables(solution))
     named = {
         name: (tuple(period if one == "quarter" else one for one in dims), values, _dressed(attributes, period))
         for name, (dims, values, attributes) in variables.items()
@@ -157,6 +158,14 @@ def _debt(solution: Solution, grid: Grid, variables: dict[str, Variable]) -> Ite
         "units": "1",
     }
     yield "dscr", (dims, dscr, attributes)
+    closes = [solution.static(f"facilities.{facility}.window closes") for facility in names(solution, "facility")]
+    attributes = {
+        "long_name": "when a facility can no longer be drawn",
+        "formula": "its date or the latest phase's trigger",
+    }
+    attributes |= {"cell_methods": "quarter: point", "units": "date"}
+    shape = (0, len(solution.scenarios))
+    yield "available_until", (dims[::2], dates(np.stack(closes) if closes else np.zeros(shape)), attributes)
 
 
 def _payment_order(solution: Solution, grid: Grid, variables: dict[str, Variable]) -> Iterator[tuple[str, Variable]]:
@@ -212,20 +221,6 @@ def _returns(solution: Solution) -> Iterator[tuple[str, Variable]]:
 def _deal_number(solution: Solution, scenario: str, item: str) -> float:
     part, position = solution.where(scenario)
     return float(part.sheets.value(part.sheets.find("deal", item, "value"))[position])
-
-
-def _checks(solution: Solution) -> Iterator[tuple[str, Variable]]:
-    """The laws that are broken anywhere, the alerts at the horizon, and the master check."""
-    errors = np.stack([solution.line(f"checks.{law}.broken").max(axis=0) for law in LAWS])
-    broken: NDArray[np.bool_] = errors > 0
-    alerts = np.stack([solution.line(f"checks.{alert}.alert")[-1] for alert in ALERTS])
-    said = {"cell_methods": "quarter: maximum", "units": "1"}
-    yield "law_broken", (("law", "scenario"), broken, said | {"long_name": "whether a law of the model is broken",
-                     "formula": "the law's error > half a cent + dust"})  # fmt: skip
-    yield "alert_raised", (("alert", "scenario"), alerts, said | {"long_name": "how often an alert is raised",
-                    "formula": "at the last period's end"})  # fmt: skip
-    yield "is_sound", (("scenario",), np.asarray(~broken.any(axis=0)), said | {"long_name": "no law is broken",
-                       "formula": "none of law_broken"})  # fmt: skip
 
 
 def _coordinates(solution: Solution, grid: Grid, period: str) -> dict[str, Any]:

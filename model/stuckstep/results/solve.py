@@ -22,6 +22,11 @@ class Part:
     lines: Lines
     values: dict[str, Array]
 
+    def at_end(self, name: str, place: int) -> float:
+        """A line's value in the last period, in the scenario of that place."""
+        values = self.values[name]
+        return float(values[place] if values.ndim == 1 else values[-1, place])
+
 
 @dataclass(frozen=True)
 class Solution:

@@ -215,10 +215,16 @@ def _contract_past_horizon(lines: Lines, sheets: Sheets, contract: str, phase: s
 
 
 def _never_used(lines: Lines, sheets: Sheets) -> Iterable[Node]:
+    """For each facility and support, whether nothing of it was ever used."""
     half_cent = constant(lines, "half_cent")
     for facility in sheets.keys("facilities"):
         drawn = lines.at("facilities", facility, "drawn") - amount(sheets, "facilities", facility, "opening_balance")
         is_idle = upto(drawn, half_cent) * upto(amount(sheets, "facilities", facility, "opening_balance"), half_cent)
-        yield is_idle
+        yield _say_never_used(lines, facility, "facility never drawn", is_idle)
     for support in sheets.keys("supports"):
-        yield upto(lines.at("supports", support, "paid in all"), half_cent)
+        is_idle = upto(lines.at("supports", support, "paid in all"), half_cent)
+        yield _say_never_used(lines, support, "support never drawn", is_idle)
+
+
+def _say_never_used(lines: Lines, row: str, item: str, is_idle: Node) -> Node:
+    return lines.add("checks", row, item, "flag", f"whether nothing of {row} was drawn by the period's end", is_idle)

@@ -59,17 +59,17 @@ def window_until(lines: Lines, sheets: Sheets, table: str, row: str) -> Node | N
     return trigger(sheets, lines, table, row, "first_repayment", DEAL) if table == "facilities" else None
 
 
-def _until(lines: Lines, sheets: Sheets, facility: str) -> Node:
-    until = window_until(lines, sheets, "facilities", facility)
-    return constant(lines, "never") if until is None else until
-
-
 def _add_window(lines: Lines, sheets: Sheets, facility: str) -> None:
+    closes = window_until(lines, sheets, "facilities", facility)
+    assert closes is not None  # a blank end is the first repayment
+    closes = lines.add(
+        "facilities", facility, "window closes", "date", f"when {facility} can no longer be drawn", closes
+    )
     flag = is_open(lines, sheets, "facilities", facility)
     lines.add("facilities", facility, "open", "flag", f"whether {facility} can be drawn in the period", flag)
     start = window_from(lines, sheets, "facilities", facility)
     first = FIRST_DAY if start is None else most(FIRST_DAY, start)
-    inside = most(ZERO, least(NEXT_FIRST_DAY, _until(lines, sheets, facility)) - first)
+    inside = most(ZERO, least(NEXT_FIRST_DAY, closes) - first)
     says = f"days of the period inside the draw window of {facility}"
     lines.add("facilities", facility, "window days", "days", says, inside)
 
@@ -100,7 +100,7 @@ def _eligible(lines: Lines, sheets: Sheets, facility: str, claim: str, phase: st
         dates.append(start)
     says = f"when {claim} in {phase} first counts for {facility}"
     counts_on = lines.add("facilities", facility, f"{claim} counts on", "date", says, most(*dates), phase=phase)
-    end = least(NEXT_FIRST_DAY, _until(lines, sheets, facility))
+    end = least(NEXT_FIRST_DAY, lines.at("facilities", facility, "window closes"))
     return lines.at("claims", claim, "amount", phase) * below(counts_on, end)
 
 

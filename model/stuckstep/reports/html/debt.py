@@ -57,7 +57,8 @@ def debt(case: Case) -> Figure | None:
     if not run.names["facility"]:
         return None
     balance, dscr = case.of("balance_closing"), case.of("dscr")
-    rows, table = _rows(case, balance, dscr)
+    tested = np.where(is_something(case.of("principal_due")), dscr, np.nan)
+    rows, table = _rows(case, balance, dscr, tested)
     axis = picture(time_axis(run.labels, 2), height=18, class_="plot heading")
     named = "; ".join(
         f"{one.value:.2f}x {one.words}" + (f" ({one.source})" if one.source else "") for one in thresholds()
@@ -66,7 +67,7 @@ def debt(case: Case) -> Figure | None:
         key="debt",
         title="Debt and its cover",
         unit=f"{run.unit}; DSCR x",
-        reading=_reading(case, balance, dscr),
+        reading=_reading(case, balance, tested),
         picture=strips(
             "Balance and DSCR by facility and quarter; the same numbers stand in the table",
             rows,
@@ -84,13 +85,18 @@ def debt(case: Case) -> Figure | None:
             Key("below 1.00x", style="band-0"),
             Key("between 1.00x and the highest test", style="band-1"),
         ),
-        note=f"Thresholds: {named}. A DSCR above {TOP:.0f}x stands at the top, one below zero at the bottom; there is "
-        "none where nothing is due. A deal's own tests are not among its sheets, so no breach is claimed.",
+        note=f"Thresholds: {named}. The DSCR is drawn where an instalment falls due: before the first one interest is "
+        "served from draws and equity by plan (the table has it wherever anything is due). Above "
+        f"{TOP:.0f}x it stands at the top, below zero at the bottom. A deal's own tests are not among its sheets, so "
+        "no breach is claimed.",
     )
 
 
-def _rows(case: Case, balance: Array, dscr: Array) -> tuple[list[Strip], list[tuple[Cell, ...]]]:
-    """The strips of the picture and the rows of the table: balance and DSCR of each facility."""
+def _rows(case: Case, balance: Array, dscr: Array, tested: Array) -> tuple[list[Strip], list[tuple[Cell, ...]]]:
+    """The strips of the picture and the rows of the table: balance and DSCR of each facility.
+
+    The table has the DSCR wherever anything is due, the picture where an instalment is (`tested`).
+    """
     run = case.run
     rows: list[Strip] = [Strip("", mark_words(case))]
     table: list[tuple[Cell, ...]] = []
@@ -107,10 +113,10 @@ def _rows(case: Case, balance: Array, dscr: Array) -> tuple[list[Strip], list[tu
                 (2 * place, 2 * place + 1),
             )
         )
-        if np.isfinite(dscr[place]).any():
-            least = float(np.nanmin(dscr[place]))
+        if np.isfinite(tested[place]).any():
+            least = float(np.nanmin(tested[place]))
             low = join((element("b", times(least)), element("small", "lowest")))
-            rows.append(Strip(_scale(), _dscr_row(case, dscr[place]), low, (2 * place, 2 * place + 1)))
+            rows.append(Strip(_scale(), _dscr_row(case, tested[place]), low, (2 * place, 2 * place + 1)))
         balances = (money_cell(float(amount), run.scale) for amount in balance[place])
         ratios = (number_cell(float(ratio), times(float(ratio))) for ratio in dscr[place])
         table.append((name_cell(facility), Cell("balance", "balance_closing", False), *balances))
@@ -193,12 +199,14 @@ def _reading(case: Case, balance: Array, dscr: Array) -> Markup:
         return Markup("No debt is outstanding at any quarter's end.")
     words = Markup("Debt is highest at the end of {}: {}.").format(run.labels[peak], sum_in(run, float(total[peak])))
     if not np.isfinite(dscr).any():
-        return words + " No debt service falls due in this run."
+        return words + " No instalment falls due in this run."
     place = np.unravel_index(int(np.nanargmin(dscr)), dscr.shape)
     below = int((dscr[np.isfinite(dscr)] < 1).sum())
     words += Markup(" The DSCR is lowest in {}: {} on {}").format(
         run.labels[place[1]], times(float(dscr[place])), said(run.names["facility"][place[0]])
     )
     if below:
-        return words + Markup("; debt service is not covered on {}.").format(plural(below, "quarterly date"))
-    return words + "; debt service is covered on every date."
+        return words + Markup("; debt service is not covered in {} with an instalment.").format(
+            plural(below, "quarter")
+        )
+    return words + "; debt service is covered wherever an instalment falls due."
