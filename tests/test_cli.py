@@ -204,7 +204,7 @@ def test_what_cannot_be_written_is_said_in_one_line_and_changes_nothing(home: Pa
         (("check", "pyproject.toml"), "no such deal"),
         (("convert", "superpod", "deal.csv"), "a deal is not written as .csv"),
         (("new", "superpod"), "something is there already"),
-        (("explain", "superpod", "rent", "2099Q1"), "there is no period '2099Q1'"),
+        (("explain", "superpod", "rent", "2099Q1"), "2099Q1: there is no such period; 2027Q1 to "),
     ],
 )
 def test_bad_input_is_exit_code_2_and_one_line(home: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -327,3 +327,54 @@ def test_a_reader_that_stops_reading_is_no_error(home: Path) -> None:
     result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert "Traceback" not in result.stderr
     assert result.stdout.startswith("superpod: ")
+
+
+def test_brief_stops_after_the_table_of_all_scenarios(home: Path) -> None:
+    result = call("run", "superpod", "--no-workbook", "--no-report", "--brief")
+    assert result.exit_code == 0
+    assert "All scenarios" in result.stdout
+    assert "Payment order" not in result.stdout
+    assert "Payment order" in call("run", "superpod", "--no-workbook", "--no-report").stdout
+
+
+def test_debt_and_returns_are_said_for_each_scenario(home: Path) -> None:
+    document = json.loads(call("run", "superpod", "--no-workbook", "--no-report", "--json").stdout)
+    results = ss.read("assumptions/superpod").run()
+    for scenario in document["scenarios"]:
+        name = scenario["scenario"]
+        (loan,) = scenario["debt"]
+        assert loan["drawn"] == pytest.approx(results["draw"].sel(scenario=name).sum().item())
+        assert loan["peak"] == pytest.approx(results["balance_closing"].sel(scenario=name).max().item())
+        tested = results["dscr"].where(results["principal_due"] >= 0.005).sel(scenario=name)
+        assert loan["lowest_dscr"] == pytest.approx(tested.min().item())
+        for row in scenario["returns"]:
+            party = results.sel(party=row["party"], scenario=name)
+            assert row["npv"] == pytest.approx(party["npv"].item())
+            assert row["irr"] is None or row["irr"] == pytest.approx(party["irr"].item())
+
+
+def test_an_alert_names_what_raises_it_and_why(home: Path) -> None:
+    folder = deal_files.copy(Path("assumptions") / "shut")
+    deal_files.put(folder, "facilities", "ddtl", "available_until", "2027-08-01")
+    result = call("run", "shut", "--scenario", "power_late", "--no-workbook", "--no-report")
+    assert result.exit_code == 0
+    done = ss.read(folder).run(["power_late"])["finish"].sel(step="power").dt.strftime("%Y-%m-%d").item()
+    why = f"the draw window of ddtl closes on 2027-08-01, and power is done only on {done}"
+    assert f"never drawn: ddtl; {why}." in result.stdout
+
+
+def test_a_loan_that_outlasts_the_run_is_not_called_repaid(home: Path) -> None:
+    folder = deal_files.copy(Path("assumptions") / "short")
+    deal_files.put(folder, "deal", "quarters", "value", "10")
+    result = call("run", "short", "--scenario", "base", "--no-workbook", "--no-report")
+    left = ss.read(folder).run(["base"])["balance_closing"].isel(quarter=-1).item()
+    assert f"Lent and not yet due when the last quarter ends: ddtl USD {left / 1e6:,.2f}m." in result.stdout
+
+
+def test_facts_are_said_by_their_id() -> None:
+    result = call("facts", "bom-01", "SEED1-01")
+    assert result.exit_code == 0
+    assert "8 racks" in result.stdout
+    wrong = call("facts", "BOM-0", "XX")
+    assert wrong.exit_code == 2
+    assert len(wrong.stderr.splitlines()) == 2

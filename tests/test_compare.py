@@ -111,6 +111,7 @@ def test_the_page_has_one_column_for_each_side():
         "Last paid (periods after the first)",
         "Paid",
         "Paid",
+        "IRR of who puts money in",
         "Unpaid at worst",
         "Unpaid at worst",
     ]

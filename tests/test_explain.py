@@ -11,7 +11,9 @@ import stuckstep as ss
 from stuckstep.cli import main
 from stuckstep.deal.sources import source_of
 from stuckstep.engines import text
+from stuckstep.reports.console import Heading, Table
 from stuckstep.reports.explanation import explain, shown
+from stuckstep.reports.outcomes import explain_outcome, find_outcome
 from stuckstep.results import solve
 
 
@@ -52,11 +54,11 @@ def test_a_line_is_found_as_a_user_types_it(deal: ss.Deal, typed: str, line: str
 @pytest.mark.parametrize(
     ("typed", "period", "said"),
     [
-        ("ddtl.intrest", "2027Q4", "there is no line 'ddtl.intrest'; nearest are ddtl.interest"),
-        ("memory", "2027Q4", "several lines answer to 'memory'; one of "),
+        ("ddtl.intrest", "2027Q4", "ddtl.intrest: no line has this name; nearest are ddtl.interest"),
+        ("memory", "2027Q4", "memory: several lines answer to this name; one of "),
         ("rent", None, "none is named; 2027Q1 to 2033Q4 are allowed"),
-        ("rent", "2027-10", "there is no period '2027-10'"),
-        ("rent", "2034Q1", "there is no period '2034Q1'"),
+        ("rent", "2027-10", "2027-10: there is no such period"),
+        ("rent", "2034Q1", "2034Q1: there is no such period"),
     ],
 )
 def test_what_is_not_found_names_what_is_near(deal: ss.Deal, typed: str, period: str | None, said: str) -> None:
@@ -135,8 +137,8 @@ def test_in_the_first_period_the_opening_is_told(deal: ss.Deal) -> None:
 
 
 def test_months_and_quarters_on_a_monthly_grid(monthly: ss.Deal) -> None:
-    month = explain(monthly, "rent", "2027-12")
-    quarter = explain(monthly, "rent", "2027Q4")
+    month = explain(monthly, "operating.closing", "2027-12")
+    quarter = explain(monthly, "operating.closing", "2027Q4")
     assert month.steps == quarter.steps
     assert quarter.period.startswith("2027-12 (the last month of 2027Q4; ")
     assert month.period == "2027-12 (2027-12-01 to 2027-12-31)"
@@ -157,6 +159,99 @@ def test_words_of_the_awkward_formulas(deal: ss.Deal) -> None:
     assert "rank" in words("accounts.construction.closing")
     filled = text.formula(lines["claims.chips_delivery.amount@su1"], lines, lambda part: f"<{part.words}>")
     assert filled == "<rate> x <share> x <su1 racks>"
+
+
+def test_a_flow_asked_by_quarter_is_the_sum_of_its_months(monthly: ss.Deal) -> None:
+    quarter = explain(monthly, "ddtl.interest", "2028Q1", depth=2)
+    due = monthly.run(["base"])["interest_due"].sel(facility="ddtl", quarter="2028-03-31").item()
+    assert due > 0
+    assert quarter.steps[0].value == f"USD {due:,.2f}"
+    assert quarter.steps[0].formula == "2028-01 + 2028-02 + 2028-03"
+    assert quarter.period == "2028Q1 (the months of 2028Q1; 2028-01-01 to 2028-03-31)"
+    months = [step for step in quarter.steps if step.depth == 1]
+    assert [step.words for step in months] == ["2028-01", "2028-02", "2028-03"]
+    assert all(step.formula for step in months)
+    shallow = explain(monthly, "ddtl.interest", "2028Q1")
+    assert [step.words for step in shallow.steps[1:]] == ["2028-01", "2028-02", "2028-03"]
+
+
+def test_what_is_one_part_by_another_name_is_opened(deal: ss.Deal) -> None:
+    found = explain(deal, "rent", "2028Q1")
+    assert [step.depth for step in found.steps[:3]] == [0, 1, 2]
+    assert any(step.words == "units a day" and not step.formula for step in found.steps)
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        ("ddtl.balance_closing", "facilities.ddtl.balance"),
+        ("balance_closing", "facilities.ddtl.balance"),
+        ("operating.cash_closing", "accounts.operating.closing"),
+        ("ddtl.interest_due", "claims.ddtl.interest.due"),
+        ("su1.billed", "contracts.anchor.billed@su1"),
+        ("su1.billing_start", "phases.su1.billing"),
+        ("ddtl.available_until", "facilities.ddtl.window closes"),
+        ("neocloud.puts_in", "parties.neocloud.puts in"),
+        ("rent.claim_unpaid", "claims.rent.unpaid"),
+    ],
+)
+def test_a_variable_of_the_results_names_the_line_behind_it(deal: ss.Deal, typed: str, line: str) -> None:
+    assert explain(deal, typed, "2027Q4").line == line
+
+
+def test_every_variable_of_the_results_can_be_explained(deal: ss.Deal) -> None:
+    """By a line, or as an outcome; the rest are flags of checks and words about other variables."""
+    results = deal.run(["base"])
+    apart = {"law_broken", "alert_raised", "alert_on", "is_sound", "irr_reason", "mw"}
+    for name in sorted(map(str, set(results.data_vars) - apart)):
+        dimension = results[name].dims[0]
+        label = str(results[dimension].values[0])
+        outcome = find_outcome(deal, f"{label}.{name}")
+        if outcome is None:
+            typed = f"{results['step'].values[0]}.{name}" if "step" in results[name].dims else f"{label}.{name}"
+            assert explain(deal, typed, "2027Q4").line
+        else:
+            assert list(explain_outcome(deal, outcome))
+
+
+def test_outcomes_are_explained_by_their_rows(deal: ss.Deal) -> None:
+    results = deal.run()
+    for variable in ("irr", "npv", "half_paid", "quarters_late"):
+        outcome = find_outcome(deal, f"neocloud.{variable}")
+        assert outcome is not None
+        blocks = list(explain_outcome(deal, outcome, "power_late"))
+        (table,) = [block for block in blocks if isinstance(block, Table)]
+        net = [float(row[-1].replace(",", "").replace("(", "-").strip(")")) for row in table.rows if row[-1] != "-"]
+        expected = results["net"].sel(party="neocloud", scenario="power_late").sum().item()
+        assert sum(net) == pytest.approx(expected, abs=0.01 * len(net))
+    stuck = find_outcome(deal, "stuck_step")
+    assert stuck is not None
+    heading, *_, steps = explain_outcome(deal, stuck, "power_late")
+    assert isinstance(heading, Heading)
+    assert heading.text == "su1.stuck_step = power"
+    assert isinstance(steps, Table)
+    assert {row[0]: row[3] for row in steps.rows}["power"] == "180"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [("half_paid", "it is one for each party; one of "), ("nobody.irr", "no party has this name; one of ")],
+)
+def test_an_outcome_without_its_row_names_the_rows(deal: ss.Deal, typed: str, said: str) -> None:
+    with pytest.raises(ss.DealError, match=said):
+        find_outcome(deal, typed)
+
+
+def test_a_bare_item_that_several_lines_have_names_them(deal: ss.Deal) -> None:
+    with pytest.raises(ss.DealError, match=r"mw\.billing\.mw, phases\.su1\.billing is allowed"):
+        explain(deal, "billing", "2027Q4")
+
+
+def test_without_a_line_there_is_a_list() -> None:
+    result = CliRunner().invoke(main, ["explain", str(deal_files.SUPERPOD)])
+    assert result.exit_code == 0
+    assert "claims: " in result.stdout
+    assert "of each party, worked out from the lines: first_paid, " in result.stdout
 
 
 def test_the_command_prints_a_table_or_a_tree() -> None:

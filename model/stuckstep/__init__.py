@@ -7,7 +7,7 @@ results = deal.run()
 
 from typing import Any
 
-__all__ = ["Deal", "DealError", "read"]
+__all__ = ["Deal", "DealError", "__version__", "read"]
 
 
 def __getattr__(name: str) -> Any:
@@ -20,4 +20,12 @@ def __getattr__(name: str) -> Any:
         from stuckstep.deal import DealError
 
         return DealError
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("stuckstep")
     raise AttributeError(f"stuckstep has no {name}")
+
+
+def __dir__() -> list[str]:
+    return __all__

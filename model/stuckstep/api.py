@@ -22,6 +22,10 @@ class Deal(sheets.Deal):
 
         return run(self, scenarios, monthly=monthly)
 
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{table} {len(rows)}" for table, rows in self.tables.items() if rows and table != "deal")
+        return f"<Deal {self.name}; rows: {rows}>"
+
 
 def read(path: str | PathLike[str]) -> Deal:
     """Reads a deal: a folder of CSV files or one .xlsx workbook. DealError with every fault found."""

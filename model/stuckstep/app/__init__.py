@@ -34,7 +34,9 @@ def serve(
 
         from .server import make_app
     except ImportError as missing:
-        raise AppNotInstalled(f"the page needs the extra app: pip install 'stuckstep[app]' ({missing})") from None
+        raise AppNotInstalled(
+            f"the page needs the extra app: pip install '.[app]' in the project's folder ({missing})"
+        ) from None
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))

@@ -15,17 +15,22 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Work out every figure of the source documents again.")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--all", "every_source", is_flag=True, help="List every source, not only the largest.")
-def facts(every_source: bool) -> None:
+def facts(ids: tuple[str, ...], every_source: bool) -> None:
     """Work out every figure and check of the two source documents again, beside the value they print.
 
-    Counts the facts by source and kind. The exit code is 1 when a figure or a fact has no source.
+    Counts the facts by source and kind. The exit code is 1 when a figure or a fact has no source. With the ids that
+    stand in the column `source` of a deal (BOM-01): what those facts say, and where.
     """
     from stuckstep.deal.facts import facts as known
     from stuckstep.deal.facts import printed_figures
     from stuckstep.reports.console import show
-    from stuckstep.reports.facts import facts_page, faults
+    from stuckstep.reports.facts import facts_page, faults, said_by
 
+    if ids:
+        show(said_by(known(), ids), sys.stdout)
+        return
     show(facts_page(known(), printed_figures(), every_source=every_source), sys.stdout)
     if missing := faults(known(), printed_figures()):
         for line in missing:

@@ -56,3 +56,10 @@ def number(value: float) -> str:
 def percent(share: float) -> str:
     """A share or rate in per cent: `4.25%`, `100%`."""
     return f"{number(round(share * 100, 10))}%"
+
+
+def ratio(value: float | None) -> str:
+    """A cover ratio: `1.25x`, in brackets below zero, blank where there is none."""
+    if value is None or math.isnan(value):
+        return ""
+    return f"({-value:,.2f}x)" if value < 0 else f"{value:,.2f}x"

@@ -1,6 +1,6 @@
 """Deals side by side: who is paid when, how much in total and how much for each MW that bills."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from .amounts import HALF_CENT, number, scale_of, sum_of_money
+from .amounts import HALF_CENT, Scale, money, number, ratio, scale_of, sum_of_money
 from .console import Block, Heading, Sentence, Table
-from .tables import period_of
+from .tables import debt, period_of
 
 AMOUNTS = ("due", "paid", "unpaid")
 DATES = ("first_paid", "half_paid", "last_paid")
@@ -40,7 +40,8 @@ def compare(sides: Sequence[Side]) -> pd.DataFrame:
 
     Columns: deal, scenario, party; first_paid, half_paid, last_paid (period labels, blank where never) and first_after,
     half_after, last_after (periods after the deal's first one, NaN where never); due and paid (sums of all periods) and
-    unpaid (the most at any period's end), and each of them per MW that bills (NaN where none does).
+    unpaid (the most at any period's end), and each of them per MW that bills (NaN where none does); npv, and irr of who
+    puts money in (else NaN).
     """
     currencies = {one.results.attrs["currency"] for one in sides}
     if len(currencies) > 1:
@@ -53,8 +54,8 @@ def overview(sides: Sequence[Side]) -> pd.DataFrame:
 
     Columns: deal, scenario, title, start (label of the first period), mw, planned, billing (the first phase's dates,
     NaT where never), days_late (of the latest phase, cancelled ones apart), cancelled (phases), stuck (steps), billed,
-    billed_per_mw_year (of the MW that bill at each period's end), drawn, put_in (by supports), unpaid (the most at any
-    end).
+    billed_per_mw_year (of the MW that bill at each period's end), lowest_dscr (where an instalment falls due), drawn,
+    put_in (by supports), unpaid (the most at any end).
     """
     return pd.DataFrame([_overview(one) for one in sides])
 
@@ -74,7 +75,7 @@ def parties_of(sides: Sequence[Side]) -> list[str]:
 
 
 def comparison_page(sides: Sequence[Side]) -> Iterator[Block]:
-    """The blocks: an overview, then for each party when it is paid and how much, in total and per MW."""
+    """The blocks: an overview, then for each party when it is paid, how much in total and per MW, and its IRR."""
     table = compare(sides)
     yield Heading("Side by side")
     for one in sides:
@@ -86,6 +87,10 @@ def comparison_page(sides: Sequence[Side]) -> Iterator[Block]:
         title = f"{name.replace('_', ' ').capitalize()} (periods after the first)"
         yield _party_table(sides, table, order, title, partial(_when, name=name))
     yield from _amount_tables(sides, table, order, "paid", "Paid")
+    earn = set(table.loc[table["irr"].notna(), "party"])
+    if earn:
+        parties = [party for party in order if party in earn]
+        yield _party_table(sides, table, parties, "IRR of who puts money in", _rate)
     if table["unpaid"].max() >= HALF_CENT:
         yield from _amount_tables(sides, table, order, "unpaid", "Unpaid at worst")
     else:
@@ -95,10 +100,17 @@ def comparison_page(sides: Sequence[Side]) -> Iterator[Block]:
 def _amount_tables(
     sides: Sequence[Side], table: pd.DataFrame, order: Sequence[str], name: str, what: str
 ) -> Iterator[Table]:
+    currency = sides[0].results.attrs["currency"]
     for column, per in ((name, "in total"), (f"{name}_per_mw", "per MW")):
-        scale = scale_of(table[column].dropna())
-        title = f"{what}, {per}, {sides[0].results.attrs['currency']} {scale.suffix}".strip()
-        yield _party_table(sides, table, order, title, partial(_amount, column=column, units=scale.units))
+        own = {one.heading: scale_of(_rows_of(table, one)[column].dropna()) for one in sides}
+        headings = [f"{one.heading}, {currency} {own[one.heading].suffix}".strip() for one in sides]
+        units = {(one.name, one.scenario): own[one.heading].units for one in sides}
+        show = partial(_amount, column=column, units=units)
+        yield _party_table(sides, table, order, f"{what}, {per}", show, headings)
+
+
+def _rows_of(table: pd.DataFrame, one: Side) -> pd.DataFrame:
+    return table[(table["deal"] == one.name) & (table["scenario"] == one.scenario)]
 
 
 def _by_party(one: Side) -> pd.DataFrame:
@@ -116,6 +128,11 @@ def _by_party(one: Side) -> pd.DataFrame:
         amounts = values.max(period) if name == "unpaid" else values.sum(period)
         table[name] = amounts.values
         table[f"{name}_per_mw"] = table[name] / one.mw if one.mw > 0 else np.nan
+    puts_in = one.results["puts_in"].sum(period).values
+    table["npv"], table["irr"] = (
+        one.results["npv"].values,
+        np.where(puts_in >= HALF_CENT, one.results["irr"].values, np.nan),
+    )
     return table
 
 
@@ -138,6 +155,7 @@ def _overview(one: Side) -> dict[str, object]:
         "stuck": ", ".join(dict.fromkeys(stuck)),
         "billed": billed,
         "billed_per_mw_year": billed / mw_years if mw_years else np.nan,
+        "lowest_dscr": float(debt(results.expand_dims("scenario"))["lowest_dscr"].min()),
         "drawn": float(results["draw"].sum()),
         "put_in": float(results["support_paid"].sum()),
         "unpaid": float(results["claim_unpaid"].sum("claim").max()),
@@ -162,6 +180,7 @@ def _overview_table(sides: Sequence[Side]) -> Table:
         "stuck step": lambda row: row["stuck"] or "-",
         "billed": lambda row: sum_of_money(row["billed"], currency),
         "billed per MW-year": lambda row: _per_mw(row["billed_per_mw_year"], currency),
+        "lowest DSCR, instalments": lambda row: ratio(row["lowest_dscr"]) or "-",
         "drawn": lambda row: sum_of_money(row["drawn"], currency),
         "put in by supports": lambda row: sum_of_money(row["put_in"], currency),
         "unpaid at worst": lambda row: sum_of_money(row["unpaid"], currency),
@@ -172,11 +191,16 @@ def _overview_table(sides: Sequence[Side]) -> Table:
 
 
 def _party_table(
-    sides: Sequence[Side], table: pd.DataFrame, order: Sequence[str], title: str, show: Callable[[pd.Series], str]
+    sides: Sequence[Side],
+    table: pd.DataFrame,
+    order: Sequence[str],
+    title: str,
+    show: Callable[[pd.Series], str],
+    headings: Sequence[str] = (),
 ) -> Table:
     cells = {(row["deal"], row["scenario"], row["party"]): show(row) for _, row in table.iterrows()}
     rows = [[party, *(cells.get((one.name, one.scenario, party), "") for one in sides)] for party in order]
-    return Table(["party", *(one.heading for one in sides)], rows, title=title)
+    return Table(["party", *(headings or [one.heading for one in sides])], rows, title=title)
 
 
 def _when(row: pd.Series, name: str) -> str:
@@ -185,11 +209,12 @@ def _when(row: pd.Series, name: str) -> str:
     return "never" if np.isnan(after) else f"{row[name]} (+{int(after)})"
 
 
-def _amount(row: pd.Series, column: str, units: float) -> str:
-    value = float(row[column])
-    if np.isnan(value):
-        return ""
-    return "-" if abs(value) < HALF_CENT else f"{value / units:,.2f}"
+def _amount(row: pd.Series, column: str, units: Mapping[tuple[str, str], float]) -> str:
+    return money(float(row[column]), Scale("", units[row["deal"], row["scenario"]]))
+
+
+def _rate(row: pd.Series) -> str:
+    return "" if np.isnan(row["irr"]) else f"{100 * row['irr']:,.1f}%"
 
 
 def _per_mw(value: float, currency: str) -> str:

@@ -1,19 +1,23 @@
 """One line explained: its formula in words, each part with its value, and where that comes from."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from stuckstep.deal import Cell, Deal, DealError, Fault, base, from_serial
+from stuckstep.deal import Cell, Deal, base, from_serial
 from stuckstep.deal.sources import source_of
 from stuckstep.engines import text
 from stuckstep.results import Part, Solution, solve
 
 from .amounts import HALF_CENT, money, number, percent
 from .console import Block, Heading, Sentence, Table
+from .lookup import find_line, find_period
 
 NEVER = 2_900_000.0  # the date that stands for never
 ABOVE, EARLIER = "opened above", "not opened: a period of its own"
+DUST = 1e-6  # money below it is what adding and subtracting large amounts leaves
+FACT = re.compile(r"\b[A-Z][A-Z0-9]*-[A-Z0-9]+\b")
 _PER_CENT = ("1/year", "share", "1")
 
 
@@ -71,105 +75,47 @@ def explain(
 ) -> Explanation:
     """Explains a line as a user names it, `depth` levels down (None: down to the inputs, within the period).
 
-    DealError for an unknown line, period or scenario, and for a name that several lines answer to.
+    A part that is all of its line takes no level. DealError for an unknown line, period or scenario, and for a name
+    that several lines answer to.
     """
     solution = solve(deal, [scenario])
     part, place = solution.where(scenario)
     name = find_line(part, line)
-    time, note = find_period(solution, part, name, period)
+    asked = find_period(solution, part, name, period)
     currency = str(base(deal).cell("deal", "currency", "value"))
     reader = _Reader(solution, part, place, currency)
     found = part.lines[name]
-    steps = tuple(_walk(reader, name, time, depth))
-    return Explanation(name, found.says, scenario, note, steps)
-
-
-def find_period(solution: Solution, part: Part, name: str, period: str | None) -> tuple[int, str]:
-    """The position of a period, and the period in words. A line without periods is the same in all of them."""
-    periods = solution.periods
-    if part.lines[name].kind == "static":
-        return 0, "every period"
-    asked = (period or "").strip().upper()
-    if asked in periods.labels:
-        time, note = periods.labels.index(asked), ""
-    elif asked in periods.quarter_labels:
-        quarter = periods.quarter_labels.index(asked)
-        time = int((periods.quarter_index == quarter).nonzero()[0][-1])
-        note = f"the last month of {asked}; "
+    if len(asked.times) > 1:
+        steps = tuple(_months(reader, name, asked.times, depth))
     else:
-        wrong = f"there is no period '{period}'" if period else f"{name} has a value in every period, and none is named"
-        names = f"{periods.labels[0]} to {periods.labels[-1]}"
-        if periods.labels != periods.quarter_labels:
-            names += f" and {periods.quarter_labels[0]} to {periods.quarter_labels[-1]}"
-        raise DealError([Fault(period or "QUARTER", None, None, wrong, f"{names} are allowed")])
-    first, after = periods.first_day[time], periods.next_first_day[time]
-    return time, f"{periods.labels[time]} ({note}{from_serial(first)} to {from_serial(after - 1)})"
+        steps = tuple(_walk(reader, text.Part(name, "line", name), asked.times[0], depth))
+    return Explanation(name, found.says, scenario, asked.says, steps)
 
 
-def find_line(part: Part, typed: str) -> str:
-    """The line a user means: its full name, a claim (what falls due on it), or row.item with or without a phase."""
-    for names in _readings(part, typed.strip()):
-        if len(names) == 1:
-            return names[0]
-        if names:
-            wrong = f"several lines answer to '{typed}'"
-            raise DealError([Fault("LINE", None, None, wrong, f"one of {_listed(names)} is allowed")])
-    wrong = f"there is no line '{typed}'"
-    near = _nearest(part, typed)
-    raise DealError([Fault("LINE", None, None, wrong, f"nearest are {_listed(near)}" if near else "see --help")])
+def _months(reader: _Reader, name: str, times: tuple[int, ...], depth: int | None) -> Iterator[Step]:
+    """The amount of a quarter as the sum of its months, and below it each month."""
+    unit = reader.part.lines[name].unit
+    values = [reader.value(name, time) for time in times]
+    labels = [reader.label(time) for time in times]
+    filled = " + ".join(bare(value, unit) for value in values)
+    yield Step(0, name, reader.shown(sum(values), unit), f"line {name}", "", "", " + ".join(labels), filled)
+    below = None if depth is None else depth - 1
+    for time, at in zip(times, labels, strict=True):
+        for step in _walk(reader, text.Part(at, "line", name), time, below):
+            yield step._replace(depth=step.depth + 1)
 
 
-def _readings(part: Part, typed: str) -> Iterator[list[str]]:
-    """The lines a name may mean, the nearest reading first."""
-    lines = part.lines
-    head, at, phase = typed.partition("@")
-    yield [name for name in (typed, f"claims.{typed}.due", f"claims.{head}.due{at}{phase}") if name in lines][:1]
-    for fold in (str, _folded):
-        wanted, wanted_head = fold(typed), fold(head)
-        yield [name for name in lines if fold(name) == wanted]
-        yield [name for name, line in lines.items() if fold(_short(name, line.table)) == wanted]
-        bare = [
-            name for name, line in lines.items() if fold(f"{line.row}.{line.item}") == wanted_head
-        ] if not at else []  # fmt: skip
-        own = [name for name in bare if lines[name].phase != "deal"]
-        yield own or bare
-    yield [name for name, line in lines.items() if _folded(line.row) == _folded(typed) and line.table != "checks"]
-
-
-def _short(name: str, table: str) -> str:
-    return name.removeprefix(f"{table}.")
-
-
-def _folded(name: str) -> str:
-    return name.casefold().replace("_", " ")
-
-
-def _nearest(part: Part, typed: str) -> list[str]:
-    import difflib
-
-    shorts = {_folded(_short(name, line.table)): _short(name, line.table) for name, line in part.lines.items()}
-    for line in part.lines.values():
-        if line.table == "claims" and line.item == "due":
-            shorts[_folded(line.row)] = line.row
-    return [shorts[key] for key in difflib.get_close_matches(_folded(typed), list(shorts), 5, 0.6)]
-
-
-def _listed(names: list[str], most: int = 12) -> str:
-    shown = [f"'{name}'" if " " in name else name for name in names[:most]]
-    more = len(names) - most
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
-
-
-def _walk(reader: _Reader, name: str, time: int, depth: int | None) -> Iterator[Step]:
-    """The steps from a line down, each line opened once; iterative, for chains over hundreds of periods."""
+def _walk(reader: _Reader, top: text.Part, time: int, depth: int | None) -> Iterator[Step]:
+    """The steps from a part down, each line opened once; iterative, for chains over hundreds of periods."""
     opened: set[tuple[str, int]] = set()
-    top = text.Part(name, "line", name)
-    waiting: list[tuple[int, text.Part, int]] = [(0, top, time)]
+    levels = 1_000_000 if depth is None else depth
+    waiting: list[tuple[int, text.Part, int, int]] = [(0, top, time, levels)]
     while waiting:
-        level, part, at = waiting.pop()
-        step, below = _step(reader, level, part, at, depth is None or level < depth, depth is None, opened)
+        level, part, at, left = waiting.pop()
+        step, below = _step(reader, level, part, at, left > 0, depth is None, opened)
         yield step
-        waiting += [(level + 1, inner, when) for inner, when in reversed(below)]
+        left -= len(below) > 1  # what has one part is that part by another name
+        waiting += [(level + 1, inner, when, left) for inner, when in reversed(below)]
 
 
 def _step(
@@ -266,6 +212,8 @@ def bare(value: float, unit: str) -> str:
         return percent(value)
     if unit == "month":
         return f"{int(value - 1) // 12}-{int(value - 1) % 12 + 1:02}"
+    if unit == "money" and abs(value) < DUST:
+        return "0"
     return f"{value:,.2f}" if unit == "money" and abs(value) >= HALF_CENT else number(value)
 
 
@@ -294,9 +242,14 @@ def narrative(explanation: Explanation) -> Iterator[Block]:
     if below and max(step.depth for step in below) == 1:
         rows = [[step.words, step.value, _origin(step, with_words=True)] for step in below]
         yield Table(["part", "value", "where it comes from"], rows, frozenset({0, 2}))
-        return
-    yield Sentence("")
-    for step in below:
+    else:
+        yield Sentence("")
+        yield from _tree(below)
+    yield from _where_next(below)
+
+
+def _tree(steps: list[Step]) -> Iterator[Block]:
+    for step in steps:
         pad = 2 * step.depth
         note = f" ({step.note})" if step.note else ""
         yield Sentence(f"{step.words}: {step.value}   [{_origin(step)}]{note}", indent=pad)
@@ -304,9 +257,21 @@ def narrative(explanation: Explanation) -> Iterator[Block]:
             yield Sentence(f"= {step.formula}", indent=pad + 2)
             if step.filled not in (step.formula, step.value):
                 yield Sentence(f"= {step.filled}", indent=pad + 2)
-    if any(step.note == EARLIER for step in below):
+
+
+def _where_next(steps: list[Step]) -> Iterator[Block]:
+    """How to go on from here."""
+    said = []
+    if any(step.note == EARLIER for step in steps):
+        said.append("Lines one period earlier are not opened: explain them in that period.")
+    if any(step.origin.startswith("line ") and not step.formula and not step.note for step in steps):
+        said.append("--inputs opens every part down to the sheets' cells and their sources, --depth 2 one level more.")
+    fact = next((found[0] for step in steps if (found := FACT.search(step.source))), None)
+    if fact is not None:
+        said.append(f"What a source says: stuckstep facts {fact}.")
+    if said:
         yield Sentence("")
-        yield Sentence("Lines one period earlier are not opened: explain them in that period.")
+        yield Sentence(" ".join(said))
 
 
 def _origin(step: Step, *, with_words: bool = False) -> str:

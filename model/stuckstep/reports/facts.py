@@ -1,8 +1,10 @@
 """What `facts` prints: the figures of the two documents worked out again, and the facts counted by source and kind."""
 
+import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from stuckstep.deal import DealError, Fault
 from stuckstep.deal.arithmetic import FormulaError
 from stuckstep.deal.facts import KINDS, Fact, Printed, says, worked_out
 
@@ -70,6 +72,26 @@ def facts_page(known: Mapping[str, Fact], figures: Sequence[Printed], *, every_s
     yield Heading("Facts by source and kind")
     yield _by_source(known, every_source)
     yield from _caveats(known)
+
+
+def said_by(known: Mapping[str, Fact], ids: Sequence[str]) -> Iterator[Block]:
+    """What each fact says, of which day, and where. DealError for ids that are no fact, naming the nearest."""
+    by_fold = {name.casefold(): fact for name, fact in known.items()}
+    unknown = [name for name in ids if name.casefold() not in by_fold]
+    if unknown:
+        raise DealError([Fault(name, None, None, "no fact has this id", _near(name, known)) for name in unknown])
+    for fact in (by_fold[name.casefold()] for name in ids):
+        yield Heading(fact.id, major=False)
+        yield Sentence(f"{fact.entity}, {fact.quantity}: {fact.value} {fact.unit}".rstrip())
+        yield Sentence(f"{fact.kind}, as of {fact.as_of or 'no day given'}; {fact.source_title}", indent=2)
+        for text in (fact.source_url, fact.note):
+            if text:
+                yield Sentence(text, indent=2)
+
+
+def _near(name: str, known: Mapping[str, Fact]) -> str:
+    near = difflib.get_close_matches(name.upper(), list(known), 3, 0.6)
+    return f"nearest are {', '.join(near)}" if near else "the ids stand in the columns source of the shipped deals"
 
 
 def faults(known: Mapping[str, Fact], figures: Iterable[Printed]) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from .amounts import HALF_CENT, Scale, money, scale_of, sum_of_money
+from .amounts import HALF_CENT, Scale, money, ratio, scale_of, sum_of_money
 from .console import Block, Heading, Sentence, Table
 from .summary import Document, amounts_of
 
@@ -24,12 +24,14 @@ def statement(document: Document, *, brief: bool = False) -> Iterator[Block]:
 def _opening(document: Document, unit: str) -> Iterator[Block]:
     periods, count = document["periods"], len(document["scenarios"])
     yield Heading(f"{document['deal']}: {document['title']}")
+    if document["about"]:
+        yield Sentence(document["about"])
     scenarios = f"{count} scenario{'s' * (count != 1)}"
     spans = f"{periods['count']} {document['grid']}s, {periods['first']} to {periods['last']}"
     paid_at = f"Payments are dated at the end of the {document['grid']} in which they are made."
     yield Sentence(f"{scenarios}, {spans}. Amounts in the tables are in {unit}. {paid_at}")
     says = document["base"]
-    is_good = says["pays_when_due"] and not says["outstanding"]
+    is_good = says["pays_when_due"] and not says["not_due"]
     yield Sentence(says["says"], "green" if is_good else "yellow" if says["pays_everyone"] else "red")
 
 
@@ -57,7 +59,7 @@ def _overview_row(document: Document, scenario: Document, scale: Scale, headings
     row += [money(short["amount"], scale) if short else "-", short[document["grid"]] if short else ""]
     if "lowest DSCR" in headings:
         row.append(
-            _ratio(min((d["lowest_dscr"] for d in scenario["debt"] if d["lowest_dscr"] is not None), default=None))
+            ratio(min((d["lowest_dscr"] for d in scenario["debt"] if d["lowest_dscr"] is not None), default=None))
         )
     row += [_later(party) for party in scenario["payment_order"] if party["party"] == last]
     row += [money(party["npv"], scale) for party in scenario["returns"] if party["party"] == last]
@@ -183,18 +185,12 @@ def _debt(document: Document, rows: Sequence[Document], scale: Scale, unit: str)
     cells = [
         [
             *(row["facility"], money(row["drawn"], scale), money(row["peak"], scale), row["peak_at"] or ""),
-            *(money(row["outstanding"], scale), _ratio(row["lowest_dscr"]), row["lowest_dscr_at"] or ""),
+            *(money(row["outstanding"], scale), ratio(row["lowest_dscr"]), row["lowest_dscr_at"] or ""),
             *(money(row["most_unpaid"], scale), row["most_unpaid_at"] or ""),
         ]
         for row in rows
     ]
     yield Table(headings, cells, title=f"Debt ({unit}; DSCR where an instalment falls due)")
-
-
-def _ratio(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"({-value:,.2f}x)" if value < 0 else f"{value:,.2f}x"
 
 
 def _closing(document: Document, scenario: Document) -> Iterator[Block]:

@@ -11,6 +11,7 @@ import xarray as xr
 from stuckstep.deal import Deal, base, variants
 
 from . import tables
+from .alerts import why_never_drawn
 from .amounts import HALF_CENT, sum_of_money
 
 Document = dict[str, Any]
@@ -26,6 +27,7 @@ def summarise(deal: Deal, dataset: xr.Dataset, scenarios: Sequence[str] | None =
     debt, returns = _by_scenario(tables.debt(dataset)), _by_scenario(tables.returns(dataset))
     return {
         "deal": deal.name,
+        "about": about(deal),
         **{key: str(value) for key, value in dataset.attrs.items()},
         "grid": tables.period_of(dataset),
         "periods": {"count": len(labels), "first": labels[0], "last": labels[-1]},
@@ -44,6 +46,12 @@ def summarise(deal: Deal, dataset: xr.Dataset, scenarios: Sequence[str] | None =
             for name in chosen
         ],
     }
+
+
+def about(deal: Deal) -> str:
+    """What a deal says of itself, blank where nothing: the note at its title, which stands on every cover."""
+    notes = (row.extras.get("note") for row in deal.tables["deal"] if row.cells["item"] == "title")
+    return str(next(notes, None) or "")
 
 
 def paid_last(deal: Deal) -> str | None:
@@ -120,27 +128,18 @@ def _alerts(deal: Deal, case: xr.Dataset) -> list[Document]:
     for alert, count, names in raised:
         if count > 0:
             on = str(names).split(";")
-            why = (
-                [text for name in on if (text := _why_never_drawn(deal, case, name))] if alert == "never drawn" else []
-            )
+            why = [text for name in on if (text := _why(deal, case, name))] if alert == "never drawn" else []
             found.append({"alert": str(alert), "count": int(count), "on": on, "why": why})
     return found
 
 
-def _why_never_drawn(deal: Deal, case: xr.Dataset, facility: str) -> str:
-    """What kept a facility shut, where its window closed before its condition was met in any phase; else blank."""
+def _why(deal: Deal, case: xr.Dataset, name: str) -> str:
+    if name not in case["facility"].values:
+        return ""
     (sheets,) = variants(deal, [str(case["scenario"].values)])
-    if facility not in sheets.keys("facilities"):
-        return ""
-    step = sheets.cell("facilities", facility, "condition")
-    if step is None:
-        return ""
-    closes = pd.Timestamp(case["available_until"].sel(facility=facility).item())
-    met = pd.Series(case["finish"].sel(step=str(step)).values).dropna()
-    if not met.empty and met.min() < closes:
-        return ""
-    when = f"only on {met.min().date()}" if not met.empty else "never"
-    return f"its draw window closes on {closes.date()}, and {step} is done {when}"
+    closes = case["available_until"].sel(facility=name).to_numpy().reshape(-1)[0]
+    finish = case["finish"].transpose("phase", "step").values
+    return why_never_drawn(sheets, name, closes, finish, [str(step) for step in case["step"].values])
 
 
 def _verdict(dataset: xr.Dataset, worst: Document | None, debt: Sequence[Document]) -> Document:
@@ -164,11 +163,11 @@ def _verdict(dataset: xr.Dataset, worst: Document | None, debt: Sequence[Documen
         amount = sum_of_money(sum(left.values()), currency)
         whom = ", ".join(f"{payee} {sum_of_money(unpaid, currency)}" for payee, unpaid in left.items())
         says = f"Base does not pay everyone: {amount} is still unpaid when the last {period} ends ({whom})."
-    lent = {row["facility"]: row["outstanding"] for row in debt if row["outstanding"] >= HALF_CENT}
+    lent = {row["facility"]: row["not_due"] for row in debt if row["not_due"] > 0}
     if lent:
         still = ", ".join(f"{facility} {sum_of_money(balance, currency)}" for facility, balance in lent.items())
-        says += f" Not yet due and not repaid when the last {period} ends: {still}."
-    return {"pays_everyone": not left, "pays_when_due": worst is None, "outstanding": lent, "says": says}
+        says += f" Lent and not yet due when the last {period} ends: {still}."
+    return {"pays_everyone": not left, "pays_when_due": worst is None, "not_due": lent, "says": says}
 
 
 def amounts_of(document: Document) -> list[float]:

@@ -98,23 +98,25 @@ def schedule(dataset: xr.Dataset) -> pd.DataFrame:
 def debt(dataset: xr.Dataset) -> pd.DataFrame:
     """What each facility lends and how well it is served in each scenario.
 
-    Columns: scenario, facility, drawn (in the run), peak (largest balance), peak_at (label), outstanding (at the end),
-    lowest_dscr and lowest_dscr_at (of the periods in which an instalment falls due: before the first one interest is
-    served from draws and equity by plan; NaN and blank without any), most_unpaid (of its fee, interest and principal
-    together) and most_unpaid_at.
+    Columns: scenario, facility, drawn (in the run), peak (largest balance), peak_at (label), outstanding and not_due
+    (at the end, with and without overdue principal), lowest_dscr and lowest_dscr_at (of the periods in which an
+    instalment falls due: before the first one interest is served from draws and equity by plan; NaN and blank without
+    any), most_unpaid (of its fee, interest and principal together) and most_unpaid_at.
     """
     period = period_of(dataset)
     dims = ("scenario", "facility", period)
     draw, balance, dscr = (_ordered(dataset, name, *dims) for name in ("draw", "balance_closing", "dscr"))
     dscr = np.where(_ordered(dataset, "principal_due", *dims) >= HALF_CENT, dscr, np.nan)
     claims, unpaid = list(dataset["claim"].values), _ordered(dataset, "claim_unpaid", "scenario", "claim", period)
-    owed = np.zeros_like(balance)
+    owed, not_due = np.zeros_like(balance), balance[..., -1].copy()
     for place, facility in enumerate(dataset["facility"].values):
+        not_due[:, place] -= unpaid[:, claims.index(f"{facility}.principal"), -1]
         for part in ("fee", "interest", "principal"):
             owed[:, place] += unpaid[:, claims.index(f"{facility}.{part}")]
     owed = np.where(owed >= HALF_CENT, owed, 0.0)
     table = pd.DataFrame(_pairs(dataset, "facility"))
     table["drawn"], table["outstanding"] = draw.sum(axis=2).ravel(), balance[..., -1].ravel()
+    table["not_due"] = np.where(not_due >= HALF_CENT, not_due, 0.0).ravel()
     labels = dataset["label"].values
     table["peak"], table["peak_at"] = _largest(balance, labels)
     table["most_unpaid"], table["most_unpaid_at"] = _largest(owed, labels)

@@ -174,7 +174,8 @@ def _every_step(case: Case, beside: Beside) -> Figure:
         table=Table(("step", *parties, "days billing moves"), tuple(table), run.unit),
         legend=(Key("loses", style="loss"), Key("gains", style="gain")),
         note="No step is stuck here, so each step in turn is made 91 days late by the engine, nothing else changed. "
-        "Change of present value; what moves past the last quarter counts as lost.",
+        "Change of present value; what moves past the last quarter counts as lost. Dearest is the step by which "
+        "those who lose lose most together; of equal ones the first.",
     )
 
 

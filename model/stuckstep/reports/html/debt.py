@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from ..amounts import money
+from ..amounts import money, ratio
 from .cases import Array, Case, is_something
 from .figure import (
     Cell,
@@ -115,18 +115,13 @@ def _rows(case: Case, balance: Array, dscr: Array, tested: Array) -> tuple[list[
         )
         if np.isfinite(tested[place]).any():
             least = float(np.nanmin(tested[place]))
-            low = join((element("b", times(least)), element("small", "lowest")))
+            low = join((element("b", ratio(least)), element("small", "lowest")))
             rows.append(Strip(_scale(), _dscr_row(case, tested[place]), low, (2 * place, 2 * place + 1)))
         balances = (money_cell(float(amount), run.scale) for amount in balance[place])
-        ratios = (number_cell(float(ratio), times(float(ratio))) for ratio in dscr[place])
+        ratios = (number_cell(float(value), ratio(float(value))) for value in dscr[place])
         table.append((name_cell(facility), Cell("balance", "balance_closing", False), *balances))
         table.append((name_cell(facility), Cell("DSCR", "dscr", False), *ratios))
     return rows, table
-
-
-def times(ratio: float) -> str:
-    """A ratio as it is read: 1.25x, in brackets below zero."""
-    return f"({-ratio:,.2f}x)" if ratio < 0 else f"{ratio:,.2f}x"
 
 
 def _balance_row(case: Case, balance: Array, commitment: float) -> Markup:
@@ -147,8 +142,8 @@ def _balance_row(case: Case, balance: Array, commitment: float) -> Markup:
     )
 
 
-def _height(ratio: float) -> float:
-    return float(HIGH - 4 - (HIGH - 10) * min(max(ratio, 0.0), TOP) / TOP)
+def _height(value: float) -> float:
+    return float(HIGH - 4 - (HIGH - 10) * min(max(value, 0.0), TOP) / TOP)
 
 
 def _scale() -> Markup:
@@ -203,7 +198,7 @@ def _reading(case: Case, balance: Array, dscr: Array) -> Markup:
     place = np.unravel_index(int(np.nanargmin(dscr)), dscr.shape)
     below = int((dscr[np.isfinite(dscr)] < 1).sum())
     words += Markup(" The DSCR is lowest in {}: {} on {}").format(
-        run.labels[place[1]], times(float(dscr[place])), said(run.names["facility"][place[0]])
+        run.labels[place[1]], ratio(float(dscr[place])), said(run.names["facility"][place[0]])
     )
     if below:
         return words + Markup("; debt service is not covered in {} with an instalment.").format(

@@ -139,7 +139,7 @@ def _waiting(case: Case) -> list[int]:
 
 
 def who_waits(case: Case) -> Table:
-    """Each party's dates here and in base, and what it waits for."""
+    """Each party's dates here and in base, what it waits for, and what its flows are worth and earn."""
     run, rows = case.run, []
     half, base, unpaid = case.of("half_paid"), case.base("half_paid"), case.of("unpaid")
     for at, party in enumerate(run.names["party"]):
@@ -157,6 +157,8 @@ def who_waits(case: Case) -> Table:
                 money_cell(peak, run.scale),
                 Cell(when, when),
                 money_cell(float(unpaid[at, -1]), run.scale),
+                money_cell(float(case.of("npv")[at]), run.scale),
+                _rate_cell(case, at),
             )
         )
     head = (
@@ -169,8 +171,19 @@ def who_waits(case: Case) -> Table:
         "most unpaid",
         "at end of",
         "unpaid at the end",
+        "NPV",
+        "IRR",
     )
     return Table(head, tuple(rows), run.unit)
+
+
+def _rate_cell(case: Case, at: int) -> Cell:
+    """The IRR of a party that both puts money in and is paid."""
+    puts_in, paid = case.of("puts_in")[at].sum(), case.of("paid")[at].sum()
+    rate = float(case.of("irr")[at])
+    if min(puts_in, paid) < HALF_CENT or np.isnan(rate):
+        return Cell("", "")
+    return number_cell(rate, f"{100 * rate:,.1f}%")
 
 
 def _quarter_cell(case: Case, date: np.datetime64) -> Cell:

@@ -21,6 +21,8 @@ from stuckstep.deal.facts import facts as facts_by_id
 from stuckstep.results import run as run_deal
 from stuckstep.rules.checks import ALERTS, LAWS
 
+from ..alerts import why_never_drawn
+from ..summary import about
 from . import inputs
 from .beside import Beside, beside
 from .cases import Case, Run, run_of
@@ -55,6 +57,7 @@ class Check(NamedTuple):
 
     words: str
     is_raised: bool
+    on: str = ""
 
 
 def write_report(deal: Deal, dataset: xr.Dataset, path: str | os.PathLike[str], scenario: str | None = None) -> None:
@@ -122,6 +125,7 @@ def shared(run: Run) -> dict[str, Any]:
     """What every page of a run shows: title, style, script, hatches."""
     return {
         "title": run.attributes["title"],
+        "about": about(run.deal),
         "style": Markup(source("style.css")),
         "script": Markup(source("report.js")),
         "hatches": HATCHES,
@@ -170,8 +174,23 @@ def banner(case: Case) -> dict[str, Any]:
     """The checks: whether all laws hold, each law, and each alert."""
     broken, raised = case.of("law_broken"), case.of("alert_raised")
     laws = [Check(LAWS[law], bool(broken[at])) for at, law in enumerate(case.run.names["law"])]
-    alerts = [Check(ALERTS[alert], bool(raised[at] > 0)) for at, alert in enumerate(case.run.names["alert"])]
+    alerts = [
+        Check(ALERTS[alert], bool(raised[at] > 0), _raised_on(case, alert, str(case.of("alert_on")[at])))
+        for at, alert in enumerate(case.run.names["alert"])
+    ]
     return {"is_sound": bool(case.of("is_sound")), "laws": laws, "alerts": alerts}
+
+
+def _raised_on(case: Case, alert: str, names: str) -> str:
+    """The rows that raise an alert, and why where the dates tell."""
+    rows, facilities = names.split(";"), case.run.names["facility"]
+    closes, finish, steps = case.of("available_until"), case.of("finish"), list(case.run.names["step"])
+    why = [
+        why_never_drawn(case.sheets, row, closes[facilities.index(row)], finish, steps)
+        for row in rows
+        if alert == "never drawn" and row in facilities
+    ]
+    return "; ".join([", ".join(rows), *filter(None, why)])
 
 
 @cache

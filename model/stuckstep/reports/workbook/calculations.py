@@ -8,6 +8,7 @@ from stuckstep.engines import excel
 from stuckstep.engines.excel import Formula
 from stuckstep.rules.lines import Line
 
+from ..flows import has_total
 from .grid import BEFORE, CONSTANT, LABEL, SAYS, TOTAL, UNIT, height_of
 from .model import Model
 from .pages import Page
@@ -24,11 +25,6 @@ TITLES: Mapping[str, str] = {
     "parties_calc": "Parties: due, paid and unpaid by payee",
     "checks": "Checks: laws of the model and alerts about the deal",
 }
-# Lines whose sum over the periods means something: what flows, and flags.
-FLOWS = frozenset({
-    *("billed", "payable", "collected", "prepaid", "due", "late", "paid", "draw", "repaid", "net", "cfads", "open"),
-    *("broken", "alert", "undrawn fee", "on balance", "paid in", "paid out", "puts in", "debt service", "dates here"),
-})  # fmt: skip
 # Openings whose total is what stood at the start, so that the totals of the corkscrew add up too.
 OPENINGS = frozenset({"balance before"})
 # Lines that stand out; the rest of a block is its working and is grouped.
@@ -104,8 +100,3 @@ def _role(content: object, column: int, is_key: bool) -> str:
         return "value"
     kind = "link" if "!" in content else "formula"
     return f"key {kind}" if is_key else kind
-
-
-def has_total(line: Line) -> bool:
-    """Whether a line is a flow or a flag, so that its sum over the periods means something."""
-    return line.item in FLOWS or line.item.endswith((" paid", " allowed", " error"))
