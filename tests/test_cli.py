@@ -356,6 +356,7 @@ def test_debt_and_returns_are_said_for_each_scenario(home: Path) -> None:
 def test_an_alert_names_what_raises_it_and_why(home: Path) -> None:
     folder = deal_files.copy(Path("assumptions") / "shut")
     deal_files.put(folder, "facilities", "ddtl", "available_until", "2027-08-01")
+    deal_files.put(folder, "facilities", "ddtl", "condition", "power")
     result = call("run", "shut", "--scenario", "power_late", "--no-workbook", "--no-report")
     assert result.exit_code == 0
     done = ss.read(folder).run(["power_late"])["finish"].sel(step="power").dt.strftime("%Y-%m-%d").item()
