@@ -106,7 +106,7 @@ def test_whoever_is_owed_is_paid_in_base(deck):
     assert int((got > CENT).sum()) >= 4
 
 
-@pytest.mark.parametrize("deck", OTHERS)
+@pytest.mark.parametrize("deck", DECKS)
 def test_the_cover_says_what_is_assumed_and_what_it_teaches(deck):
     words = cover(deck)
     assert "What it teaches" in words
@@ -379,3 +379,28 @@ def test_btm_orders_are_not_deliveries():
     linked = sum(mw for phase, mw in megawatts.items() if phase.endswith("_linked") and bool(on.sel(phase=phase)))
     assert linked == pytest.approx(4_690)
     assert linked > fact("SEED2-25") * 1000
+
+
+@pytest.mark.parametrize(
+    ("deck", "scenario", "waits"),
+    [
+        ("superpod", "power_late", {"chipmaker", "rack_builder"}),
+        ("superpod", "onboarding_late_2q", {"lender"}),
+        ("coreweave", "power_late_2q", {"chipmaker", "rack_builder"}),
+        ("coreweave", "power_late_4q", {"chipmaker", "rack_builder"}),
+        ("coreweave", "power_2027Q1_late_2q", set()),
+    ],
+)
+def test_who_waits_in_the_core_decks_is_as_their_covers_teach(deck, scenario, waits):
+    most = run(deck).of(scenario).unpaid.max("quarter")
+    most = most.where(most >= 0.01 * most.sum(), 0.0)  # a few thousand beside millions are no lesson
+    assert {str(name) for name in most.party.values[(most >= CENT).values]} == waits
+    assert scenario in cover(deck)
+
+
+def test_at_onboarding_the_loans_are_drawn_and_the_lenders_of_coreweave_wait():
+    late = run("coreweave").of("onboarding_late_3q")
+    most = late.unpaid.max("quarter")
+    assert (most.sel(party=["lender", "existing_lenders"]) > CENT).all()
+    drawn = late.draw.sum()
+    assert drawn > 2 * run("coreweave").of("power_late_4q").draw.sum()

@@ -49,3 +49,22 @@ def test_the_first_two_shell_blocks_are_the_set_up():
     blocks = re.findall(r"```sh\n(.*?)```", README.read_text(encoding="utf-8"), re.S)
     assert "stuckstep run assumptions/superpod" in blocks[0]
     assert "pytest" in blocks[1]
+
+
+def test_the_example_in_python_says_what_it_gives(monkeypatch):
+    """Every line of the block runs, and one with a number in its comment gives that number."""
+    monkeypatch.chdir(README.parent)
+    (example,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.S)
+    names: dict[str, object] = {}
+    checked = 0
+    for line in filter(str.strip, example.splitlines()):
+        code, _, comment = line.partition("  # ")
+        if code.startswith("import ") or " = " in code:
+            exec(code, names)
+            continue
+        value = eval(code, names)
+        assert value is not None
+        if number := re.match(r"[0-9,]+", comment):
+            assert f"{value:,.0f}" == number[0]
+            checked += 1
+    assert checked == 1

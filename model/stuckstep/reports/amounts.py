@@ -58,6 +58,13 @@ def percent(share: float) -> str:
     return f"{number(round(share * 100, 10))}%"
 
 
+def rate(value: float | None) -> str:
+    """A return: `9.7%`, in brackets below zero, blank where there is none."""
+    if value is None or math.isnan(value):
+        return ""
+    return f"({-100 * value:,.1f}%)" if value < 0 else f"{100 * value:,.1f}%"
+
+
 def ratio(value: float | None) -> str:
     """A cover ratio: `1.25x`, in brackets below zero, blank where there is none."""
     if value is None or math.isnan(value):

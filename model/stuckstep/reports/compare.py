@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from .amounts import HALF_CENT, Scale, money, number, ratio, scale_of, sum_of_money
+from .amounts import HALF_CENT, Scale, money, number, rate, ratio, scale_of, sum_of_money
 from .console import Block, Heading, Sentence, Table
 from .tables import debt, period_of
 
@@ -90,7 +90,7 @@ def comparison_page(sides: Sequence[Side]) -> Iterator[Block]:
     earn = set(table.loc[table["irr"].notna(), "party"])
     if earn:
         parties = [party for party in order if party in earn]
-        yield _party_table(sides, table, parties, "IRR of who puts money in", _rate)
+        yield _party_table(sides, table, parties, "IRR of who puts money in", lambda row: rate(row["irr"]))
     if table["unpaid"].max() >= HALF_CENT:
         yield from _amount_tables(sides, table, order, "unpaid", "Unpaid at worst")
     else:
@@ -211,10 +211,6 @@ def _when(row: pd.Series, name: str) -> str:
 
 def _amount(row: pd.Series, column: str, units: Mapping[tuple[str, str], float]) -> str:
     return money(float(row[column]), Scale("", units[row["deal"], row["scenario"]]))
-
-
-def _rate(row: pd.Series) -> str:
-    return "" if np.isnan(row["irr"]) else f"{100 * row['irr']:,.1f}%"
 
 
 def _per_mw(value: float, currency: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from .amounts import HALF_CENT, Scale, money, ratio, scale_of, sum_of_money
+from .amounts import HALF_CENT, Scale, money, rate, ratio, scale_of, sum_of_money
 from .console import Block, Heading, Sentence, Table
 from .summary import Document, amounts_of
 
@@ -154,7 +154,11 @@ def _returns(rows: Sequence[Document], scale: Scale, unit: str) -> Iterator[Bloc
     headings = ["party", "puts in", "is paid", "net", "NPV", "IRR"]
     shown = [row for row in rows if row["puts_in"] >= HALF_CENT and row["paid"] >= HALF_CENT]
     cells = [
-        [row["party"], *(money(row[name], scale) for name in ("puts_in", "paid", "net", "npv")), _rate(row)]
+        [
+            row["party"],
+            *(money(row[name], scale) for name in ("puts_in", "paid", "net", "npv")),
+            rate(row["irr"]) or "none",
+        ]
         for row in shown
     ]
     if cells:
@@ -162,10 +166,6 @@ def _returns(rows: Sequence[Document], scale: Scale, unit: str) -> Iterator[Bloc
         for row in shown:
             if row["irr_reason"]:
                 yield Sentence(f"IRR of {row['party']}: {row['irr_reason']}.")
-
-
-def _rate(row: Document) -> str:
-    return "none" if row["irr"] is None else f"{100 * row['irr']:,.1f}%"
 
 
 def _debt(document: Document, rows: Sequence[Document], scale: Scale, unit: str) -> Iterator[Block]:

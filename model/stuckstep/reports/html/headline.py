@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from ..amounts import HALF_CENT, money
+from ..amounts import HALF_CENT, money, rate
 from .beside import Beside, Slip
 from .cases import Case, is_something, latest
 from .compare import late_words
@@ -180,10 +180,10 @@ def who_waits(case: Case) -> Table:
 def _rate_cell(case: Case, at: int) -> Cell:
     """The IRR of a party that both puts money in and is paid."""
     puts_in, paid = case.of("puts_in")[at].sum(), case.of("paid")[at].sum()
-    rate = float(case.of("irr")[at])
-    if min(puts_in, paid) < HALF_CENT or np.isnan(rate):
+    earned = float(case.of("irr")[at])
+    if min(puts_in, paid) < HALF_CENT or np.isnan(earned):
         return Cell("", "")
-    return number_cell(rate, f"{100 * rate:,.1f}%")
+    return number_cell(earned, rate(earned))
 
 
 def _quarter_cell(case: Case, date: np.datetime64) -> Cell:
