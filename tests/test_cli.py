@@ -379,3 +379,26 @@ def test_facts_are_said_by_their_id() -> None:
     wrong = call("facts", "BOM-0", "XX")
     assert wrong.exit_code == 2
     assert len(wrong.stderr.splitlines()) == 2
+
+
+def test_several_deals_are_run_into_folders_of_their_names(home: Path) -> None:
+    deal_files.copy(Path("assumptions") / "other")
+    quick = ("--scenario", "base", "--no-workbook", "--no-report")
+    documents = json.loads(call("run", "superpod", "other", *quick, "--out", "all", "--json").stdout)
+    assert [document["deal"] for document in documents] == ["superpod", "other"]
+    assert all((Path("all") / name / "results.nc").exists() for name in ("superpod", "other"))
+    printed = call("run", "superpod", "other", *quick, "--brief").stdout
+    assert "Written to outputs/superpod" in printed
+    assert "Written to outputs/other" in printed
+
+
+def test_of_several_deals_none_is_run_where_one_has_faults(home: Path) -> None:
+    bad = deal_files.copy(Path("assumptions") / "bad")
+    deal_files.put(bad, "phases", "su1", "racks", "many")
+    result = call("run", "superpod", "bad", "nope", str(Path("assumptions") / "superpod"))
+    assert result.exit_code == 2
+    assert not Path("outputs").exists()
+    told = result.stderr.splitlines()
+    assert told[0].startswith("bad: phases.csv, row 2, column racks: ")
+    assert "nope: there is no such path" in told[1]
+    assert told[2] == "superpod: two deals have this name; deals of different names are allowed"

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -19,8 +19,26 @@ if TYPE_CHECKING:
     from stuckstep.results import Solution
 
 
+class Wanted(NamedTuple):
+    """What is asked of a run besides the deal."""
+
+    scenarios: tuple[str, ...]
+    monthly: bool
+    no_workbook: bool
+    no_report: bool
+
+
+class Ran(NamedTuple):
+    """A deal that was run: what it says, where it was written, and how many things look odd in it."""
+
+    document: dict[str, Any]
+    folder: Path
+    written: list[Path]
+    warned: int
+
+
 @click.command()
-@click.argument("deal")
+@click.argument("deals", nargs=-1, required=True, metavar="DEAL...")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder to write to.  [default: outputs/<deal>]")
 @click.option("--scenario", "scenarios", multiple=True, metavar="S", help="Only this scenario; may be repeated.")
 @click.option("--monthly", is_flag=True, help="Results by month, for a deal whose grid is month.")
@@ -29,7 +47,7 @@ if TYPE_CHECKING:
 @click.option("--no-workbook", is_flag=True, help="Leave out the Excel workbook.")
 @click.option("--no-report", is_flag=True, help="Leave out the HTML report.")
 def run(
-    deal: str,
+    deals: tuple[str, ...],
     out: Path | None,
     scenarios: tuple[str, ...],
     monthly: bool,
@@ -41,34 +59,79 @@ def run(
     """Work a deal out: print and write who is paid, when and how much.
 
     Writes results.nc, payments.csv, run.json, <deal>.xlsx and report.html, all or none. The exit code is 1 when a law
-    of the model is broken in any scenario.
+    of the model is broken in any scenario. Several deals (assumptions/*) are all read before any is run; each is
+    written to a folder of its name, and --json gives a list.
     """
+    wanted = Wanted(scenarios, monthly, no_workbook, no_report)
+    read = _read_all(deals)
+    with _progress(len(read) * (3 - no_workbook - no_report)) as advance:
+        ran = [_run_one(deal, _folder(deal, out, len(read)), wanted, as_json, advance) for deal in read]
+    if as_json:
+        _print_json(ran)
+    else:
+        for one in ran:
+            _print(one, brief)
+    if not all(scenario["is_sound"] for one in ran for scenario in one.document["scenarios"]):
+        raise click.exceptions.Exit(1)
+
+
+def _folder(deal: Deal, out: Path | None, count: int) -> Path:
+    """Where a deal is written: into a folder of its name, or into the one that is asked for where it is alone."""
+    if out is None:
+        return Path("outputs") / deal.name
+    return out / deal.name if count > 1 else out
+
+
+def _read_all(named: tuple[str, ...]) -> list[Deal]:
+    """The deals, read. DealError with every fault of all of them, and where two have one name."""
+    from stuckstep.deal import DealError, Fault
+
+    faults, read = [], []
+    for name in named:
+        try:
+            read.append(read_deal(name))
+        except DealError as error:
+            several = len(named) > 1
+            faults += [fault._replace(file=f"{name}: {fault.file}") if several else fault for fault in error.faults]
+    names = [deal.name for deal in read]
+    for double in sorted({name for name in names if names.count(name) > 1}):
+        faults.append(Fault(double, None, None, "two deals have this name", "deals of different names are allowed"))
+    if faults:
+        raise DealError(faults)
+    return read
+
+
+def _run_one(deal: Deal, folder: Path, wanted: Wanted, as_json: bool, advance: Callable[[str], None]) -> Ran:
+    """Works one deal out and writes it."""
     from stuckstep.reports.runs import Timings, write_run
     from stuckstep.reports.summary import summarise
 
     timings = Timings()
-    with _progress(4 - no_workbook) as advance:
-        advance("reading")
-        with timings.of("read"):
-            read = read_deal(deal)
-        advance("running")
-        with timings.of("run"):
-            solution, dataset = _solve(read, scenarios, monthly)
-        chosen = list(dict.fromkeys(scenarios)) or None
-        document = summarise(read, dataset, chosen)
-        kept = dataset if chosen is None else dataset.sel(scenario=chosen)
-        advance("writing")
-        folder = out if out is not None else Path("outputs") / read.name
-        more = {} if no_workbook else {f"{read.name}.xlsx": _workbook(read, solution, dataset, chosen, monthly)}
-        if not no_report:
-            more["report.html"] = _report(read, solution, dataset, chosen, monthly)
-        written = write_run(read, kept, folder, timings, more)
-    if as_json:
-        _print_json(document, folder, written)
-    else:
-        _print(document, folder, written, _warned(read), brief)
-    if not all(scenario["is_sound"] for scenario in document["scenarios"]):
-        raise click.exceptions.Exit(1)
+    advance(f"{deal.name}: running")
+    with timings.of("run"):
+        solution, dataset = _solve(deal, wanted.scenarios, wanted.monthly)
+    chosen = list(dict.fromkeys(wanted.scenarios)) or None
+    document = summarise(deal, dataset, chosen)
+    kept = dataset if chosen is None else dataset.sel(scenario=chosen)
+    more: dict[str, Callable[[Path], Any]] = {}
+    if not wanted.no_workbook:
+        write = _workbook(deal, solution, dataset, chosen, wanted.monthly)
+        more[f"{deal.name}.xlsx"] = _after(advance, f"{deal.name}: workbook", write)
+    if not wanted.no_report:
+        write = _report(deal, solution, dataset, chosen, wanted.monthly)
+        more["report.html"] = _after(advance, f"{deal.name}: report", write)
+    written = write_run(deal, kept, folder, timings, more)
+    return Ran(document, folder, written, 0 if as_json else _warned(deal))
+
+
+def _after(advance: Callable[[str], None], stage: str, write: Callable[[Path], Any]) -> Callable[[Path], Any]:
+    """A writer that says first what it is about to do."""
+
+    def writer(path: Path) -> Any:
+        advance(stage)
+        return write(path)
+
+    return writer
 
 
 def _solve(deal: Deal, scenarios: tuple[str, ...], monthly: bool) -> tuple[Solution, xr.Dataset]:
@@ -115,26 +178,33 @@ def _warned(deal: Deal) -> int:
     return sum(one.accepted is None for one in warnings(deal))
 
 
-def _print_json(document: dict[str, Any], folder: Path, written: list[Path]) -> None:
+def _print_json(ran: list[Ran]) -> None:
     import json
 
     from stuckstep.reports.summary import json_ready
 
-    files = {"folder": str(folder), "files": [path.name for path in written]}
-    click.echo(json.dumps({**json_ready(document), "written": files}, indent=2, ensure_ascii=False, allow_nan=False))
+    documents = [
+        {
+            **json_ready(one.document),
+            "written": {"folder": str(one.folder), "files": [path.name for path in one.written]},
+        }
+        for one in ran
+    ]
+    said = documents if len(documents) > 1 else documents[0]
+    click.echo(json.dumps(said, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def _print(document: dict[str, Any], folder: Path, written: list[Path], warned: int, brief: bool) -> None:
+def _print(ran: Ran, brief: bool) -> None:
     from stuckstep.reports.console import Sentence, show
     from stuckstep.reports.statement import statement
 
-    wrote = f"Written to {folder}: {', '.join(path.name for path in written)}."
-    workbook = folder / f"{document['deal']}.xlsx"
-    if workbook not in written and workbook.exists():
+    wrote = f"Written to {ran.folder}: {', '.join(path.name for path in ran.written)}."
+    workbook = ran.folder / f"{ran.document['deal']}.xlsx"
+    if workbook not in ran.written and workbook.exists():
         wrote += f" {workbook.name} there is left as it was."
-    odd = f"{warned} warning{'s' * (warned != 1)}: `stuckstep check` says what looks odd in the deal."
-    said = [Sentence(odd, "yellow")] if warned else []
-    show([*statement(document, brief=brief), Sentence(""), *said, Sentence(wrote)], sys.stdout)
+    odd = f"{ran.warned} warning{'s' * (ran.warned != 1)}: `stuckstep check` says what looks odd in the deal."
+    said = [Sentence(odd, "yellow")] if ran.warned else []
+    show([*statement(ran.document, brief=brief), Sentence(""), *said, Sentence(wrote)], sys.stdout)
 
 
 @contextlib.contextmanager
