@@ -1,6 +1,7 @@
 """The assumption sheets, as the deal room reads them: a title, the headings, the rows below, nothing else."""
 
 import datetime
+import math
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
@@ -86,6 +87,16 @@ def put_value(page: Page, row: int, column: int, value: Value, role: str) -> Non
     else:
         text = text_of(value)
         page.put(row, column, text, f"{role} quoted" if text.startswith(_MARKS) else role, "general")
+
+
+def put_paragraph(page: Page, row: int, columns: range, text: str, role: str) -> None:
+    """A text across some columns, after the widths, with as many lines as it needs."""
+    if text:
+        put_value(page, row, columns[0], text, role)
+        first, last = (get_column_letter(column) for column in (columns[0], columns[-1]))
+        page.sheet.merged_cells.add(f"{first}{row}:{last}{row}")
+        width = sum(page.sheet.column_dimensions[get_column_letter(column)].width for column in columns)
+        page.heights[row] = 13.0 * math.ceil(len(text) / width) + 2
 
 
 def _put(page: Page, model: Model, table: str, row: Row, number: int, column: int, heading: str) -> None:

@@ -6,11 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 from openpyxl import Workbook
+from openpyxl.utils import get_column_letter
 
 from stuckstep.deal import schema
 from stuckstep.engines import excel
 from stuckstep.engines.excel import Address
 
+from .as_written import DIFFERS as CHANGED
+from .as_written import AsWritten, add_as_written
 from .assumptions import add_table, deal_tables
 from .calculations import TITLES, add_lines
 from .charts import add_charts
@@ -22,11 +25,11 @@ from .log import add_log
 from .model import Model
 from .package import Package
 from .pages import Page
-from .results import DIFFERING, DIFFERS, add_results
-from .structure import COUNT
+from .results import DIFFERING, DIFFERS, FIRST_SCENARIO, LIVE, Found, Rows, add_results
 from .styles import Styles
 from .summaries import add_payment_dates, add_stuck_steps
 from .values import Expected
+from .worst import add_covers, add_worst, add_worst_by_party
 
 TABS: Mapping[str, str] = {
     "cover": "1F3A5F",
@@ -53,9 +56,8 @@ def put_together(model: Model, written: datetime.datetime) -> Book:
     tables = list(dict.fromkeys((*deal_tables(), *given)))
     calculations = list(dict.fromkeys(excel.SHEETS.values()))
     kinds = {"cover": "cover"} | dict.fromkeys(tables, "inputs") | {"live": "inputs"}
-    kinds |= (
-        dict.fromkeys(calculations, "calculations") | dict.fromkeys(("results", "charts"), "outputs") | {"log": "log"}
-    )
+    kinds |= dict.fromkeys(calculations, "calculations") | dict.fromkeys(("results", "charts"), "outputs")
+    kinds |= dict.fromkeys(("log", "as_written"), "log")
     pages = {}
     for name, kind in kinds.items():
         pages[name] = Page(book.create_sheet(name), styles)
@@ -66,21 +68,34 @@ def put_together(model: Model, written: datetime.datetime) -> Book:
     for name in calculations:
         dress_grid(pages[name], model, TITLES[name])
     add_lines(pages, model)
-    stuck = add_stuck_steps(pages["relief"], model)
-    dates = add_payment_dates(pages["parties_calc"], model)
-    results = add_results(pages["results"], model, stuck, dates)
-    reshaped = add_log(pages["log"], model, written)
-    add_summary(pages["checks"], model, DIFFERING, f"{reshaped.sheet}!$E${reshaped.row}")
-    add_charts(pages["charts"], model)
-    add_cover(pages["cover"], model, stuck, results, list(pages))
+    found = Found(
+        add_stuck_steps(pages["relief"], model),
+        add_payment_dates(pages["parties_calc"], model),
+        add_worst(pages["parties_calc"], model),
+        add_worst_by_party(pages["parties_calc"], model),
+        add_covers(pages["facilities_calc"], model),
+    )
+    results = add_results(pages["results"], model, found)
+    add_log(pages["log"], model, written)
+    changed = add_as_written(pages["as_written"], model)
+    add_summary(pages["checks"], model, _counts(changed))
+    add_charts(pages["charts"], model, found.covers, found.worst)
+    add_cover(pages["cover"], model, found, results, list(pages))
     for page in pages.values():
         page.sheet.sheet_format.outlineLevelRow = max(page.outlines.values(), default=0)
     styles.close()
     book.properties.creator, book.properties.title = "stuckstep", model.item("title")
-    return Book(Package(book, list(pages.values())), pages, list(_expected(model, results, reshaped)))
+    return Book(Package(book, list(pages.values())), pages, list(_expected(model, pages["results"], results, changed)))
 
 
-def _expected(model: Model, results: Mapping[str, int], reshaped: Address) -> list[Expected]:
+def _counts(changed: AsWritten) -> Mapping[str, str]:
+    """For each notice the cell that counts what it is about."""
+    letter = get_column_letter(CHANGED)
+    numbers, words = (f"{where.sheet}!${letter}${where.row}" for where in (changed.numbers, changed.words))
+    return {"inputs as written": numbers, "structure as written": words, "values as written": DIFFERING}
+
+
+def _expected(model: Model, page: Page, results: Rows, changed: AsWritten) -> list[Expected]:
     """Every line, every period, every live input and the clock, for the selected scenario."""
     position, found = model.position, []
     for name, line in model.lines.items():
@@ -93,7 +108,12 @@ def _expected(model: Model, results: Mapping[str, int], reshaped: Address) -> li
     clock = {excel.FIRST_DAY_ROW: model.periods.first_day, excel.NEXT_FIRST_DAY_ROW: model.periods.next_first_day}
     for row, days in clock.items():
         found.append(Expected("clock", Address(excel.TIMELINE, row), excel.FIRST_PERIOD, days))
-    for result, row in results.items():
+    for result, row in results.live.items():
         found.append(Expected(f"differs: {result}", Address("results", row), DIFFERS, np.zeros(1)))
-    found.append(Expected("structure as written", reshaped, COUNT, np.zeros(1)))
+    column = FIRST_SCENARIO + model.shown.index(model.selected)
+    for result, row in results.compared.items():
+        value = np.array([page.rows[row][column][0]])
+        found.append(Expected(f"compared: {result}", Address("results", row), LIVE, value))
+    for what, where in zip(changed._fields, changed, strict=True):
+        found.append(Expected(f"{what} as written", where, CHANGED, np.zeros(1)))
     return found

@@ -14,7 +14,7 @@ from .model import Model
 
 
 class Row(NamedTuple):
-    """One series: its name, its formula with {} for the letter of a period's column, its values."""
+    """One series: its name, its formula with {} for the letter of a period's column, its values (period, scenario)."""
 
     name: str
     formula: str
@@ -22,12 +22,14 @@ class Row(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A chart of stacked columns, and the rows of a ratio drawn as lines on a second axis."""
+    """A chart of stacked columns; one of debt has DSCRs as marks on a second axis."""
 
     title: str
+    says: str
     rows: Callable[[Model], list[Row]]
-    ratios: Callable[[Model], list[Row]] | None = None
+    has_cover: bool = False
     has_uses: bool = False  # below the axis
+    is_shortfall: bool = False
 
 
 def paid(model: Model) -> list[Row]:
@@ -44,10 +46,6 @@ def cash(model: Model) -> list[Row]:
 
 def balances(model: Model) -> list[Row]:
     return [_row(model, [name_of("facilities", one, "balance")], one) for one in model.sheets.keys("facilities")]
-
-
-def covers(model: Model) -> list[Row]:
-    return [_row(model, [name_of("facilities", one, "dscr")], f"DSCR {one}") for one in model.sheets.keys("facilities")]
 
 
 def sources_and_uses(model: Model) -> list[Row]:
@@ -67,11 +65,22 @@ def sources_and_uses(model: Model) -> list[Row]:
 
 
 PICTURES: Sequence[Picture] = (
-    Picture("Payment order: what each party is paid", paid),
-    Picture("Sources (above) and uses (below)", sources_and_uses, has_uses=True),
-    Picture("Cash by account at the end of the period", cash),
-    Picture("Debt outstanding, and DSCR (right axis; 0 where nothing is due)", balances, covers),
-    Picture("Shortfall: what is still unpaid to each party", unpaid),
+    Picture("Payment order: what each party is paid", "Stacked by party: what is paid in each period", paid),
+    Picture(
+        "Sources (above) and uses (below)",
+        "Above the axis what comes in, by kind; below it what is paid, by party",
+        sources_and_uses,
+        has_uses=True,
+    ),
+    Picture("Cash by account", "What each account holds at the end of the period", cash),
+    Picture(
+        "Debt outstanding, and DSCR while billing",
+        "DSCR (marks, right axis) from the first full period of billing: before it, equity and draws pay the interest, "
+        "as planned. No mark where nothing falls due; what lies outside the axis is drawn at its end",
+        balances,
+        has_cover=True,
+    ),
+    Picture("Shortfall: what is still unpaid to each party", "", unpaid, is_shortfall=True),
 )
 
 
@@ -84,10 +93,10 @@ def _by_party(model: Model, item: str, *, is_use: bool = False) -> list[Row]:
 
 def _row(model: Model, lines: Sequence[str], name: str, *, is_use: bool = False) -> Row:
     """The sum of some lines; a use is shown below the axis."""
-    cells, values = [], np.zeros(len(model.periods.labels))
+    cells, values = [], np.zeros((len(model.periods.labels), len(model.scenarios)))
     for line in lines:
         sheet, row = model.layout.lines[line]
         is_static = model.lines[line].kind == "static"
         cells.append(f"{sheet}!${get_column_letter(excel.CONSTANT)}${row}" if is_static else f"{sheet}!{{}}{row}")
-        values = values + model.values(line)[..., model.position]
+        values = values + model.values(line)
     return Row(name, f"={'-1*' if is_use else ''}{'+'.join(cells)}", values)

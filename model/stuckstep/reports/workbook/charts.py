@@ -1,17 +1,20 @@
 """The charts, drawn by the spreadsheet itself from live rows that stand below them on the same sheet."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, cycle
+from typing import Literal, NamedTuple
 
 import numpy as np
 from openpyxl.chart import BarChart, LineChart, Reference, Series
 from openpyxl.chart.axis import ChartLines
 from openpyxl.chart.data_source import StrRef
+from openpyxl.chart.marker import Marker
 from openpyxl.chart.series import SeriesLabel
 from openpyxl.chart.shapes import GraphicalProperties
 from openpyxl.chart.text import RichText, Text
 from openpyxl.chart.title import Title
 from openpyxl.drawing.line import LineProperties
+from openpyxl.drawing.spreadsheet_drawing import AnchorMarker, TwoCellAnchor
 from openpyxl.drawing.text import (
     CharacterProperties,
     Paragraph,
@@ -21,6 +24,7 @@ from openpyxl.drawing.text import (
 )
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.pagebreak import Break
+from openpyxl.worksheet.properties import PageSetupProperties
 
 from stuckstep.engines import excel
 from stuckstep.engines.excel import Formula
@@ -30,17 +34,21 @@ from .grid import BEFORE, HEADS_ROW, LABEL, SAYS, UNIT, dress_grid
 from .model import Model
 from .pages import Page
 from .styles import LINE
+from .worst import HIGHEST_SHOWN, Cover, Worst
 
 TITLE = "Charts: who is paid when, from what, and what is left"
-FIRST_CHART_ROW, CHART_ROWS = 9, 20
+FIRST_CHART_ROW, CHART_ROWS = 9, 22  # the first of a chart's rows is its caption
+ROW_HEIGHT = 14.5  # points; the chart's rows are a little higher than the chart
 CHARTS_A_PAGE = 2
-WIDTH, HEIGHT = 36, 10  # centimetres
+WIDTH = 185  # characters: columns are taken until there are so many
 LABELS_SHOWN = 20  # about so many periods have a name on the axis
+SCALE = 90  # per cent: two charts and the titles of the sheet go on a page
 COLOURS = (
     *("1F3A5F", "3FA7D6", "F2A541", "C8442E", "4C956C", "8E5EA2", "A7C957", "7F7F7F", "F7D070", "16808A"),
     *("E58FA6", "5B4B8A", "B7D5C4", "A0651E", "9CC5E8", "D0D0D0"),
 )
 RATIOS = ("C00000", "7F6000", "3F3F76")
+SYMBOLS: Sequence[Literal["diamond", "circle", "triangle", "square"]] = ("diamond", "circle", "triangle", "square")
 
 
 class Band(NamedTuple):
@@ -51,7 +59,7 @@ class Band(NamedTuple):
     largest: float
 
 
-def add_charts(page: Page, model: Model) -> None:
+def add_charts(page: Page, model: Model, covers: Mapping[str, Cover], worst: Worst) -> None:
     """The charts that the deal has data for and, below them, the live rows that they draw."""
     dress_grid(page, model, TITLE, repeated=False)
     page.sheet.freeze_panes = None
@@ -62,24 +70,56 @@ def add_charts(page: Page, model: Model) -> None:
             page.put(row, column, formula, "clock", "date" if is_date else "number")
     pictures = [picture for picture in PICTURES if picture.rows(model)]
     row = FIRST_CHART_ROW + CHART_ROWS * len(pictures) + 1
-    page.sheet.print_area = f"A1:I{row - 1}"
     for place, picture in enumerate(pictures):
-        chart, row = _draw(page, model, picture, row)
+        chart, row = _draw(page, model, picture, covers if picture.has_cover else {}, row)
         top = FIRST_CHART_ROW + CHART_ROWS * place
-        page.sheet.add_chart(chart, f"A{top}")
+        page.heights |= dict.fromkeys(range(top, top + CHART_ROWS), ROW_HEIGHT)
+        page.put(top, LABEL, Formula(_shortfall(model, worst)) if picture.is_shortfall else picture.says, "line")
+        _place(page, chart, top)
         if place and place % CHARTS_A_PAGE == 0:
             page.sheet.row_breaks.append(Break(id=top - 1))
+    _set_pages(page, FIRST_CHART_ROW + CHART_ROWS * len(pictures) - 1)
 
 
-def _draw(page: Page, model: Model, picture: Picture, row: int) -> tuple[BarChart, int]:
+def _shortfall(model: Model, worst: Worst) -> str:
+    """What the chart of the shortfall shows, in words: it may be empty."""
+    period = f'YEAR({worst.date})&"-"&MONTH({worst.date})' if model.is_monthly else worst.period
+    most = f'"Most is unpaid at the end of "&{period}&", most of it to "&{worst.owed}'
+    return f'=IF({worst.date}>0,{most},"Nothing is unpaid at the end of any period: the chart is empty")'
+
+
+def _set_pages(page: Page, last: int) -> None:
+    """Two charts a page: a spreadsheet keeps the breaks of a sheet that it does not fit to pages."""
+    sheet = page.sheet
+    sheet.print_area = f"A1:{get_column_letter(_columns_wide(page))}{last}"
+    sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=False)
+    sheet.page_setup.fitToWidth = sheet.page_setup.fitToHeight = None
+    sheet.page_setup.scale = SCALE
+
+
+def _columns_wide(page: Page) -> int:
+    """How many columns a chart covers."""
+    widths = accumulate(one.width for one in page.sheet.column_dimensions.values())
+    return next((number for number, width in enumerate(widths, start=1) if width >= WIDTH), BEFORE)
+
+
+def _place(page: Page, chart: BarChart, top: int) -> None:
+    """A chart from cell to cell, below its caption, so that it ends where its page ends whatever the font's width."""
+    first, last = AnchorMarker(0, 0, top, 0), AnchorMarker(_columns_wide(page), 0, top + CHART_ROWS - 2, 0)
+    chart.anchor = TwoCellAnchor("twoCell", first, last)  # type: ignore[assignment]  # the stubs know names of cells only
+    page.sheet.add_chart(chart)
+
+
+def _draw(page: Page, model: Model, picture: Picture, covers: Mapping[str, Cover], row: int) -> tuple[BarChart, int]:
     """A picture's data from a row on, and its chart."""
     band, row = _add_data(page, model, picture.title, picture.rows(model), row, "money")
     chart = _columns(page, model, picture.title, band)
     if not picture.has_uses:
         chart.y_axis.scaling.min = 0  # what a sum leaves below zero is dust
-    if picture.ratios is not None:
-        ratios, row = _add_data(page, model, "Ratios", picture.ratios(model), row, "multiple")
-        chart += _lines(page, model, ratios)
+    if covers:
+        rows = [Row(f"DSCR {name}", f"={cover.drawn}", np.zeros(1)) for name, cover in covers.items()]
+        marks, row = _add_data(page, model, "DSCR drawn", rows, row, "multiple drawn")
+        chart += _marks(page, model, marks)
     return chart, row
 
 
@@ -102,7 +142,6 @@ def _columns(page: Page, model: Model, title: str, band: Band) -> BarChart:
     chart = BarChart()
     chart.type, chart.grouping, chart.overlap, chart.gapWidth = "col", "stacked", 100, 35
     chart.title = _heading(title)
-    chart.width, chart.height = WIDTH, HEIGHT
     chart.legend.position = "r"
     chart.legend.txPr = _text(900)
     _add_series(page, model, chart, band, COLOURS)
@@ -119,14 +158,17 @@ def _columns(page: Page, model: Model, title: str, band: Band) -> BarChart:
     return chart
 
 
-def _lines(page: Page, model: Model, band: Band) -> LineChart:
-    """Ratios as lines on an axis of their own at the right."""
+def _marks(page: Page, model: Model, band: Band) -> LineChart:
+    """Ratios as marks on an axis of their own at the right, which begins at 0: what is absent is -1 and not drawn."""
     chart = LineChart()
     _add_series(page, model, chart, band, RATIOS)
-    for series, colour in zip(chart.series, RATIOS * len(chart.series), strict=False):
+    for series, colour, symbol in zip(chart.series, cycle(RATIOS), cycle(SYMBOLS), strict=False):
+        fill = GraphicalProperties(solidFill=colour, ln=LineProperties(solidFill=colour))
         series.smooth = False
-        series.graphicalProperties = GraphicalProperties(ln=LineProperties(solidFill=colour, w=25400))
+        series.marker = Marker(symbol, size=7, spPr=fill)
+        series.graphicalProperties = GraphicalProperties(ln=LineProperties(noFill=True))
     chart.y_axis.axId, chart.y_axis.crosses = 200, "max"
+    chart.y_axis.scaling.min, chart.y_axis.scaling.max, chart.y_axis.majorUnit = 0, HIGHEST_SHOWN, 1
     chart.y_axis.delete, chart.y_axis.majorGridlines = False, None
     chart.y_axis.number_format, chart.y_axis.title = '0.0"x"', "DSCR"
     chart.y_axis.txPr = _text(900)
@@ -167,7 +209,9 @@ def _text(size: int, *, turned: bool = False) -> RichText:
 
 
 def _scale(largest: float) -> str:
-    """Billions, millions or thousands, by the largest stack of the scenario that is saved."""
+    """Billions, millions or thousands, by the largest stack of any scenario; an empty axis has no labels."""
     if largest >= 2e9:
-        return '#,##0.0,,,"bn";(#,##0.0,,,"bn");0'
-    return '#,##0.0,,"m";(#,##0.0,,"m");0' if largest >= 2e6 else '#,##0.0,"k";(#,##0.0,"k");0'
+        return '[>=50000000]#,##0.0,,,"bn";[<=-50000000](#,##0.0,,,"bn");""'
+    if largest >= 2e6:
+        return '[>=50000]#,##0.0,,"m";[<=-50000](#,##0.0,,"m");""'
+    return '[>=50]#,##0.0,"k";[<=-50](#,##0.0,"k");""'

@@ -1,5 +1,7 @@
 """The summary of the checks: laws of the model, alerts about the deal, and whether the file is still as written."""
 
+from collections.abc import Mapping
+
 from openpyxl.utils import get_column_letter
 
 from stuckstep.engines import excel
@@ -15,17 +17,24 @@ HEAD_ROW = excel.FIRST_ROW
 MASTER_ROW = HEAD_ROW + 1
 FIRST_LAW = MASTER_ROW + 1
 FIRST_ALERT = FIRST_LAW + len(LAWS)
-VALUES_ROW = FIRST_ALERT + len(ALERTS)
-STRUCTURE_ROW = VALUES_ROW + 1
-VALUES_SAYS = "results that the engine did not give when the file was written: an input was changed"
-STRUCTURE_SAYS = "rows whose words or blanks were changed: the formulas cannot follow, run stuckstep on this file"
+NOTICES: Mapping[str, str] = {
+    "inputs as written": "numbers and dates that were changed since: what is stored is no longer what they come to",
+    "structure as written": "rows whose words or blanks were changed: formulas cannot follow, run stuckstep on it",
+    "values as written": "live results that are not what the engine gave for the scenario: 0 unless inputs changed",
+}
+NOTICE_ROWS: Mapping[str, int] = {name: row for row, name in enumerate(NOTICES, start=FIRST_ALERT + len(ALERTS))}
+STALE_ROW = FIRST_ALERT + len(ALERTS) + len(NOTICES)
+STALE_SAYS = "whether any of these three is raised: then nothing live is compared with what is stored of base"
+STALE = f"checks!${get_column_letter(CONSTANT)}${STALE_ROW}"
 
 
-def add_summary(page: Page, model: Model, differing: str, reshaped: str) -> None:
-    """A row for each check: 0 holds, 1 does not.
+def notice(name: str) -> str:
+    """The cell that says whether a notice is raised."""
+    return f"checks!${get_column_letter(CONSTANT)}${NOTICE_ROWS[name]}"
 
-    `differing` is the cell that counts results the engine did not give, `reshaped` what was changed of the structure.
-    """
+
+def add_summary(page: Page, model: Model, counts: Mapping[str, str]) -> None:
+    """A row for each check: 0 holds, 1 does not. `counts`: for each notice the cell that counts what it is about."""
     heads = ("Check", "What it means", "Unit", "0 holds, 1 broken", "How often", "Kind")
     for column, head in enumerate(heads, start=LABEL):
         page.put(HEAD_ROW, column, head, "number heading" if column in (CONSTANT, TOTAL) else "heading")
@@ -41,13 +50,11 @@ def add_summary(page: Page, model: Model, differing: str, reshaped: str) -> None
         periods = f"{get_column_letter(TOTAL)}{number}"
         flag = Formula(f"=IF({periods}>0,1,0)")
         _put(page, number, check, meaning, flag, Formula(f"={get_column_letter(TOTAL)}{line}"), kind)
-    notices = {
-        VALUES_ROW: ("values as written", VALUES_SAYS, differing),
-        STRUCTURE_ROW: ("structure as written", STRUCTURE_SAYS, reshaped),
-    }
-    for number, (check, meaning, cell) in notices.items():
+    for check, number in NOTICE_ROWS.items():
         flag = Formula(f"=IF({get_column_letter(TOTAL)}{number}>0,1,0)")
-        _put(page, number, check, meaning, flag, Formula(f"={cell}"), "notice")
+        _put(page, number, check, NOTICES[check], flag, Formula(f"={counts[check]}"), "notice")
+    raised = Formula(f"=MAX({letter}{STALE_ROW - len(NOTICES)}:{letter}{STALE_ROW - 1})")
+    _put(page, STALE_ROW, "not to be compared", STALE_SAYS, raised, None, "notice")
     page.define("master_check", MASTER)
 
 

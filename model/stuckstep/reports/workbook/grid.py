@@ -1,15 +1,19 @@
 """What every sheet shares: the column grid and the time axis, widths, print set-up, the colours of a status."""
 
+import math
+
+import numpy as np
 from openpyxl.formatting.rule import Rule
 from openpyxl.styles import Font, PatternFill
 from openpyxl.styles.differential import DifferentialStyle
-from openpyxl.utils import get_column_letter
+from openpyxl.utils import column_index_from_string, get_column_letter
 from openpyxl.worksheet.header_footer import HeaderFooterItem
 from openpyxl.worksheet.properties import PageSetupProperties
 
 from stuckstep.engines import excel
 from stuckstep.engines.excel import Formula
 
+from ..flows import has_total
 from .model import SELECTOR, Model
 from .pages import Page
 from .styles import BAD, GOOD, RED
@@ -24,8 +28,10 @@ CLOCKS = {
     excel.NEXT_FIRST_DAY_ROW: ("Next first day", "first day of the next period; constant: months of a period", "date"),
     excel.DAYS_ROW: ("Days", "calendar days of the period", "days"),
 }
-WIDTHS = (31, 48, 10, 14, 15, 14)
-PERIOD_WIDTH = 13.5
+WORDS = (31, 48, 10)  # widths of label, meaning and unit
+PRICE_WIDTH = 16  # of a constant: an amount with its cents
+NARROWEST, BESIDE = 11, 2.5  # a column of numbers holds a date, or the longest amount and what stands beside it
+PAGE_WIDTH, READABLE = 205, 0.68  # characters across a page at full size, and the smallest size that can be read
 ONE_LINE = 74  # characters that the column of words holds in one line
 
 
@@ -45,10 +51,22 @@ def dress_grid(page: Page, model: Model, title: str, *, repeated: bool = True) -
     page.put(SCENARIO_ROW, CONSTANT, Formula(f'=IF({MASTER}>0,"ERROR","OK")'), "status")
     add_status_colours(page, f"{get_column_letter(CONSTANT)}{SCENARIO_ROW}")
     _add_labels(page, model)
-    set_widths(page, (*WIDTHS, *([PERIOD_WIDTH] * (last - BEFORE))))
+    width, constant_width = (number_width(model, constants=constants) for constants in (False, True))
+    set_widths(page, (*WORDS, max(constant_width, PRICE_WIDTH), *([width] * (last - CONSTANT))))
     page.sheet.freeze_panes = f"{get_column_letter(BEFORE + 1)}{SCENARIO_ROW + 1}"
     rows, columns = (f"1:{SCENARIO_ROW}", f"A:{get_column_letter(UNIT)}") if repeated else (None, None)
     set_print(page, rows, columns)
+
+
+def number_width(model: Model, *, constants: bool) -> float:
+    """Wide enough for the largest sum of money that stands by period or as a total, or as a constant."""
+    largest = 0.0
+    for name, line in model.lines.items():
+        if line.unit == "money" and (line.kind == "static") == constants:
+            values = np.abs(model.values(name))
+            is_summed = not constants and has_total(line)
+            largest = max(largest, float(values.sum(axis=0).max() if is_summed else values.max()))
+    return max(NARROWEST, len(f"{largest:,.0f}") + BESIDE)
 
 
 def _add_labels(page: Page, model: Model) -> None:
@@ -71,11 +89,11 @@ def set_widths(page: Page, widths: tuple[float, ...]) -> None:
 
 
 def set_print(page: Page, rows: str | None, columns: str | None) -> None:
-    """Landscape, one page wide, titles repeated, page x of y."""
+    """Landscape, titles repeated, page x of y; after the widths: so many pages wide that it can be read."""
     sheet = page.sheet
     sheet.page_setup.orientation = "landscape"
     sheet.page_setup.paperSize = sheet.PAPERSIZE_A3
-    sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, 0
+    sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = _pages_wide(page, columns), 0
     sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
     if rows is not None:
         sheet.print_title_rows = rows
@@ -90,6 +108,14 @@ def set_print(page: Page, rows: str | None, columns: str | None) -> None:
     sheet.page_margins.header = 0.2
     sheet.sheet_view.zoomScale = 85
     sheet.sheet_view.showGridLines = False
+
+
+def _pages_wide(page: Page, repeated: str | None) -> int:
+    """Pages side by side on which nothing is printed smaller than READABLE; `repeated` columns stand on each."""
+    widths = {letter: one.width for letter, one in page.sheet.column_dimensions.items()}
+    first, last = (column_index_from_string(letter) for letter in (repeated or "A:A").split(":"))
+    again = sum(widths[get_column_letter(column)] for column in range(first, last + 1)) if repeated else 0.0
+    return max(1, math.ceil((sum(widths.values()) - again) / (PAGE_WIDTH / READABLE - again)))
 
 
 def add_status_colours(page: Page, cell: str, fine: str = "OK") -> None:

@@ -1,6 +1,6 @@
-"""The results of every scenario as the engine's values, the chosen one live, and a check that both agree."""
+"""The chosen scenario's results live, every scenario's as the engine gave them, and a check that both agree."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,18 +11,26 @@ from stuckstep.engines.excel import Formula
 from stuckstep.results.grid import NEVER
 from stuckstep.results.solve import Array
 from stuckstep.rules.checks import LAWS
+from stuckstep.rules.constants import CONSTANTS
 from stuckstep.rules.lines import name_of
 
+from .checks import STALE
 from .grid import MASTER, set_print, set_widths
 from .model import SELECTOR, Model
 from .pages import Page
 from .summaries import Dates, Stuck, cell_of, constant
+from .worst import Cover, Worst, owed_lines
 
 LABEL, OF, UNIT, LIVE, ENGINE, DIFFERS, FIRST_SCENARIO = range(1, 8)
 HEADS_ROW, POSITION_ROW, FIRST_ROW = 2, 3, 5
 DIFFERING = f"results!${get_column_letter(DIFFERS)}${POSITION_ROW}"
-_HEADS = ("Result", "Of", "Unit", "Live: chosen scenario", "Engine: chosen scenario", "Differs")
+_HEADS = ("Result", "Of", "Unit", "Live: chosen scenario", "As exported: chosen scenario", "Differs")
+TITLE = "Results: the chosen scenario live, and every scenario as exported (typed values that follow no change)"
+FRESH = "As exported: the engine's values"
+AGED = "As exported: inputs were changed since, run stuckstep on this file"
+UNKNOWN = "run again"  # stands for a comparison with what base no longer comes to
 Values = Sequence[float | str]
+HALF_CENT = float(CONSTANTS["half_cent"][0])
 
 
 class Result(NamedTuple):
@@ -34,14 +42,35 @@ class Result(NamedTuple):
     number_format: str
     live: str
     values: Values
+    compares: bool = False  # live with base as exported
 
 
-def add_results(page: Page, model: Model, stuck: Mapping[str, Stuck], dates: Mapping[str, Dates]) -> Mapping[str, int]:
-    """The results sheet; gives the row of each result by `label of`."""
+class Found(NamedTuple):
+    """Where the live rows stand that the results show."""
+
+    stuck: Mapping[str, Stuck]
+    dates: Mapping[str, Dates]
+    worst: Worst
+    worst_by_party: Mapping[str, Worst]
+    covers: Mapping[str, Cover]
+
+
+class Rows(NamedTuple):
+    """The row of each result by `label of`, and those of the comparisons with base."""
+
+    live: dict[str, int]
+    compared: dict[str, int]
+
+    def of(self, result: str) -> int:
+        return (self.live | self.compared)[result]
+
+
+def add_results(page: Page, model: Model, found: Found) -> Rows:
+    """The results sheet; gives the row of each result."""
     scenarios = model.shown
     last = get_column_letter(FIRST_SCENARIO + len(scenarios) - 1)
     first = get_column_letter(FIRST_SCENARIO)
-    page.put(1, LABEL, "Results: every scenario as computed by the engine, and the chosen one live", "title")
+    page.put(1, LABEL, TITLE, "title")
     for column, head in enumerate((*_HEADS, *scenarios), start=LABEL):
         page.put(HEADS_ROW, column, head, "number heading" if column >= LIVE else "heading")
     page.put(POSITION_ROW, LABEL, "Chosen scenario", "key")
@@ -49,11 +78,12 @@ def add_results(page: Page, model: Model, stuck: Mapping[str, Stuck], dates: Map
     position = Formula(f"=MATCH({SELECTOR},{first}{HEADS_ROW}:{last}{HEADS_ROW},0)")
     page.put(POSITION_ROW, UNIT, "place", "unit")
     page.put(POSITION_ROW, ENGINE, position, "link", "number")
-    rows: dict[str, int] = {}
+    page.put(POSITION_ROW, FIRST_SCENARIO, Formula(f'=IF({STALE}>0,"{AGED}","{FRESH}")'), "key link")
+    rows = Rows({}, {})
     row = FIRST_ROW
-    for group in _groups(model, stuck, dates):
-        for result in group(row):
-            rows[f"{result.label} {result.of}"] = row
+    for group in _groups(model, found, rows):
+        for result in group:
+            (rows.compared if result.compares else rows.live)[f"{result.label} {result.of}"] = row
             _put(page, model, row, result, last)
             row += 1
         row += 1
@@ -82,21 +112,24 @@ def _put(page: Page, model: Model, row: int, result: Result, last: str) -> None:
     differs = f"=IF({live}={stored},0,1)"
     if result.number_format == "money":
         differs = f"=IF(ABS({live}-{stored})<={constant(model, 'half_cent')},0,1)"
-    page.put(row, DIFFERS, Formula(differs), "link" if "!" in differs else "formula", "flag")
+    if not result.compares:  # a comparison looks at whether anything differs, so it is no part of it
+        page.put(row, DIFFERS, Formula(differs), "link" if "!" in differs else "formula", "flag")
     for column, value in enumerate(result.values, start=FIRST_SCENARIO):
         page.put(row, column, value, "text value" if is_text else "value", result.number_format)
 
 
-def _groups(
-    model: Model, stuck: Mapping[str, Stuck], dates: Mapping[str, Dates]
-) -> Iterator[Callable[[int], Iterator[Result]]]:
-    """The blocks of the sheet; each is given the row it begins in."""
+def _groups(model: Model, found: Found, rows: Rows) -> Iterator[Iterator[Result]]:
+    """The blocks of the sheet; the comparisons stand below what they compare."""
     for phase in model.sheets.keys("phases"):
-        yield lambda row, phase=phase: _phase(model, phase, stuck[phase])  # type: ignore[misc]
+        yield _phase(model, phase, found.stuck[phase])
+    yield _shortfall(model, found.worst)
     for party in model.sheets.keys("parties"):
-        yield lambda row, party=party: _party(model, party, dates[party], row)  # type: ignore[misc]
-    yield lambda row: _money(model)
-    yield lambda row: _laws(model)
+        yield _party(model, party, found.dates[party], found.worst_by_party[party])
+    yield _money(model)
+    for facility in model.sheets.keys("facilities"):
+        yield _cover(model, facility, found.covers[facility])
+    yield _laws(model)
+    yield (result for party in model.sheets.keys("parties") for result in _comparisons(model, party, rows))
 
 
 def _line(model: Model, name: str, column: int = excel.FIRST_PERIOD) -> str:
@@ -132,19 +165,35 @@ def _phase(model: Model, phase: str, stuck: Stuck) -> Iterator[Result]:
     yield Result("stuck step", phase, "step", "general", stuck.step, [str(step) or "none" for step in found])
 
 
-def _party(model: Model, party: str, dates: Dates, row: int) -> Iterator[Result]:
-    half = _serials(model, "half_paid", party)
+def _shortfall(model: Model, worst: Worst) -> Iterator[Result]:
+    """Most that is unpaid at the end of a period, when that first is, and who is owed most of it."""
+    unpaid = _series(model, name_of("checks", "deal", "unpaid"))
+    yield Result("most unpaid", "deal", model.currency, "money", worst.amount, _listed(unpaid.max(axis=0)))
+    yield Result("most unpaid at the end of", "deal", "date", "date or none", worst.date, _worst_dates(model, unpaid))
+    at = unpaid.argmax(axis=0)
+    owed = {payee: sum(_series(model, line) for line in lines) for payee, lines in owed_lines(model).items()}
+    then = {payee: np.asarray(values)[at, np.arange(len(at))] for payee, values in owed.items()}
+    payees = [
+        max(then, key=lambda payee, place=place: then[payee][place]) if is_owed else "nobody"  # type: ignore[misc]
+        for place, is_owed in enumerate(unpaid.max(axis=0) >= HALF_CENT)
+    ]
+    yield Result("most of it owed to", "deal", "payee", "general", worst.owed, payees)
+
+
+def _worst_dates(model: Model, unpaid: Array) -> list[float]:
+    """The last day of the first period in which most is unpaid, 0 where nothing ever is."""
+    ends = model.periods.next_first_day[unpaid.argmax(axis=0)] - 1.0
+    return _listed(np.where(unpaid.max(axis=0) >= HALF_CENT, ends, 0.0))
+
+
+def _listed(values: Array) -> list[float]:
+    return [float(value) for value in values]
+
+
+def _party(model: Model, party: str, dates: Dates, worst: Worst) -> Iterator[Result]:
     for label, cell in zip(("first paid", "half paid", "last paid"), dates, strict=False):
-        values = half if label == "half paid" else _serials(model, label.replace(" ", "_"), party)
+        values = _serials(model, label.replace(" ", "_"), party)
         yield Result(label, party, "date", "date or none", cell, values)
-    here, base = f"{get_column_letter(LIVE)}{row + 1}", f"${get_column_letter(FIRST_SCENARIO)}{row + 1}"
-    months = f"(YEAR({here})*12+MONTH({here})-YEAR({base})*12-MONTH({base}))/3"
-    late = model.by_scenario("quarters_late", party)
-    quarters = [0.0 if np.isnan(number) else float(number) for number in late]
-    live = f"IF({here}*{base}>0,{months},0)"
-    yield Result("half paid later than base", party, "quarters", "number", live, quarters)
-    never = [float(half[0] > 0 and date == 0) for date in half]
-    yield Result("never half paid", party, "flag", "flag", f"IF({base}>0,1,0)*IF({here}>0,0,1)", never)
     for item, label in (("due", "due"), ("paid", "paid")):
         name = name_of("parties", party, item)
         total = [float(value) for value in _series(model, name).sum(axis=0)]
@@ -152,6 +201,24 @@ def _party(model: Model, party: str, dates: Dates, row: int) -> Iterator[Result]
     name = name_of("parties", party, "unpaid")
     unpaid = [float(value) for value in _series(model, name)[-1]]
     yield Result("unpaid at the end", party, model.currency, "money", _at_end(model, name), unpaid)
+    series = _series(model, name)
+    yield Result("most unpaid", party, model.currency, "money", worst.amount, _listed(series.max(axis=0)))
+    yield Result("most unpaid at the end of", party, "date", "date or none", worst.date, _worst_dates(model, series))
+
+
+def _comparisons(model: Model, party: str, rows: Rows) -> Iterator[Result]:
+    """The live half paid beside base's as exported; no number where inputs were changed: base changed with them."""
+    row = rows.live[f"half paid {party}"]
+    here, base = f"{get_column_letter(LIVE)}{row}", f"${get_column_letter(FIRST_SCENARIO)}{row}"
+    months = f"(YEAR({here})*12+MONTH({here})-YEAR({base})*12-MONTH({base}))/3"
+    late = model.by_scenario("quarters_late", party)
+    quarters = [0.0 if np.isnan(number) else float(number) for number in late]
+    live = f'IF({STALE}>0,"{UNKNOWN}",IF({here}*{base}>0,{months},0))'
+    yield Result("half paid later than base", party, "quarters", "number", live, quarters, compares=True)
+    half = _serials(model, "half_paid", party)
+    never = [float(half[0] > 0 and date == 0) for date in half]
+    live = f'IF({STALE}>0,"{UNKNOWN}",IF({base}>0,1,0)*IF({here}>0,0,1))'
+    yield Result("never half paid", party, "flag", "flag", live, never, compares=True)
 
 
 def _at_end(model: Model, name: str) -> str:
@@ -177,6 +244,21 @@ def _money(model: Model) -> Iterator[Result]:
     unpaid = name_of("checks", "deal", "unpaid")
     values = [float(value) for value in _series(model, unpaid)[-1]]
     yield Result("unpaid at the end", "deal", currency, "money", _at_end(model, unpaid), values)
+
+
+def _cover(model: Model, facility: str, cover: Cover) -> Iterator[Result]:
+    """The lowest DSCR while it bills, and when."""
+    begins = np.min(
+        [model.solution.static(name_of("phases", phase, "billing")) for phase in model.sheets.keys("phases")], axis=0
+    )
+    service = _series(model, name_of("facilities", facility, "debt service"))
+    is_tested = (begins[model.columns] <= model.periods.first_day[:, None]) & (service > HALF_CENT)
+    dscr = np.where(is_tested, _series(model, name_of("facilities", facility, "dscr")), NEVER)
+    lowest = dscr.min(axis=0)
+    ends = model.periods.next_first_day[dscr.argmin(axis=0)] - 1.0
+    yield Result("lowest DSCR while billing", facility, "x", "multiple or none", cover.lowest, _listed(lowest))
+    dates = _listed(np.where(lowest < NEVER, ends, 0.0))
+    yield Result("lowest DSCR at the end of", facility, "date", "date or none", cover.date, dates)
 
 
 def _laws(model: Model) -> Iterator[Result]:

@@ -53,48 +53,50 @@ def add_stuck_steps(page: Page, model: Model) -> Mapping[str, Stuck]:
 
 def _add_stuck_step(page: Page, model: Model, phase: str) -> Stuck:
     steps = model.sheets.keys("steps")
-    row = _next_block(page, f"stuck step · {phase}")
+    row = next_block(page, f"stuck step · {phase}")
     for step in steps:
         relief = Formula(f"={cell_of(model, name_of('steps', step, 'relief', phase), page.name)}")
-        row = _put(page, row, step, f"days that {phase} would gain without the delay of {step}", "days", relief)
+        row = put_constant(page, row, step, f"days that {phase} would gain without the delay of {step}", "days", relief)
     for step in steps:
         spare = cell_of(model, name_of("steps", step, "float", phase), page.name)
         delay = model.live.live(model.sheets.find("steps", step, "delay", phase))
         formula = Formula(f"=IF({spare}<=0,{delay},0)")
-        row = _put(page, row, step, f"delay of {step} where it has no float left", "days", formula)
+        row = put_constant(page, row, step, f"delay of {step} where it has no float left", "days", formula)
     first, middle, last = row - 2 * len(steps), row - len(steps), row - 1
     reliefs, delays = f"{_D}{first}:{_D}{middle - 1}", f"{_D}{middle}:{_D}{last}"
     most, longest, position = row, row + 1, row + 2
-    row = _put(page, row, "most relief", "the largest of the reliefs", "days", Formula(f"=MAX({reliefs})"))
-    row = _put(page, row, "longest delay", "the longest delay without float", "days", Formula(f"=MAX({delays})"))
+    row = put_constant(page, row, "most relief", "the largest of the reliefs", "days", Formula(f"=MAX({reliefs})"))
+    row = put_constant(
+        page, row, "longest delay", "the longest delay without float", "days", Formula(f"=MAX({delays})")
+    )
     choice = f"=IF({_D}{most}>0,MATCH({_D}{most},{reliefs},0),MATCH({_D}{longest},{delays},0))"
-    row = _put(page, row, "position", "place of the stuck step in the list of steps", "number", Formula(choice))
+    row = put_constant(page, row, "position", "place of the stuck step in the list of steps", "number", Formula(choice))
     late = cell_of(model, name_of("phases", phase, "days late"), page.name)
     cancelled = cell_of(model, name_of("phases", phase, "cancelled"), page.name)
     is_late = f"AND(MAX({late},{cancelled})>0,MAX({_D}{most},{_D}{longest})>0)"
     names = f"$A${first}:$A${middle - 1}"
     stuck = Formula(f'=IF({is_late},INDEX({names},{_D}{position}),"none")')
     says = "the step with the most relief; where none has any, the longest delay without float"
-    _put(page, row, "stuck step", says, "step", stuck, key=True)
+    put_constant(page, row, "stuck step", says, "step", stuck, key=True)
     return Stuck(f"{page.name}!${_D}${row}", f"{page.name}!${_D}${most}")
 
 
 def add_payment_dates(page: Page, model: Model) -> Mapping[str, Dates]:
     """For each party the rows that find the quarters in which it is first, half and last paid."""
-    row = _next_block(page, "quarters")
+    row = next_block(page, "quarters")
     says = "last day of the quarter that the period lies in"
     for column in model.period_columns():
         first = f"{get_column_letter(column)}${excel.FIRST_DAY_ROW}"
         end = Formula(f"=DATE(YEAR({first}),INT((MONTH({first})+2)/3)*3+1,1)-1")
         page.put(row, column, end, "formula", "date")
-    _label(page, row, "quarter end", says, "date")
+    put_label(page, row, "quarter end", says, "date")
     return {party: _add_party(page, model, party, row) for party in model.sheets.keys("parties")}
 
 
 def _add_party(page: Page, model: Model, party: str, ends: int) -> Dates:
     paid, due = name_of("parties", party, "paid"), name_of("parties", party, "due")
     half_cent = constant(model, "half_cent")
-    top = _next_block(page, f"payment dates · {party}")
+    top = next_block(page, f"payment dates · {party}")
     quarter, enough, is_paid, first, last, so_far, is_half, half = range(top, top + 8)
     rows = {
         quarter: ("paid in the quarter", f"what {party} is paid from the quarter's start on", "money"),
@@ -107,7 +109,7 @@ def _add_party(page: Page, model: Model, party: str, ends: int) -> Dates:
         half: ("half paid", f"end of the quarter by which half was paid to {party}", "date"),
     }
     for row, (label, says, unit) in rows.items():
-        _label(page, row, label, says, model.currency if unit == "money" else unit)
+        put_label(page, row, label, says, model.currency if unit == "money" else unit)
     total = cell_of(model, due, page.name)
     page.put(enough, CONSTANT, Formula(f"=MAX({total}/2-{half_cent},{half_cent})"), "link", "money")
     for column in model.period_columns():
@@ -131,7 +133,7 @@ def _add_party(page: Page, model: Model, party: str, ends: int) -> Dates:
     return Dates(*(f"{page.name}!${end_column}${row}" for row in (first, half, last)))
 
 
-def _next_block(page: Page, heading: str) -> int:
+def next_block(page: Page, heading: str) -> int:
     """Writes a block's heading below all that stands on the page, and gives the row after it."""
     row = page.size[0] + 2
     page.put(row, LABEL, heading, "block")
@@ -139,15 +141,26 @@ def _next_block(page: Page, heading: str) -> int:
     return row + 1
 
 
-def _label(page: Page, row: int, label: str, says: str, unit: str, *, key: bool = False) -> None:
+def put_label(page: Page, row: int, label: str, says: str, unit: str, *, key: bool = False) -> None:
     page.put(row, LABEL, label, "key" if key else "label")
     page.put(row, SAYS, says, "says")
     page.put(row, UNIT, unit, "unit")
     page.heights[row] = height_of(says)
 
 
-def _put(page: Page, row: int, label: str, says: str, unit: str, formula: Formula, *, key: bool = False) -> int:
-    _label(page, row, label, says, unit, key=key)
+def put_constant(
+    page: Page,
+    row: int,
+    label: str,
+    says: str,
+    unit: str,
+    formula: Formula,
+    *,
+    key: bool = False,
+    shown: str = "number",
+) -> int:
+    """A row whose formula stands in the constant column; gives the row below it."""
+    put_label(page, row, label, says, unit, key=key)
     role = "link" if "!" in formula else "formula"
-    page.put(row, CONSTANT, formula, f"key {role}" if key else role, "number")
+    page.put(row, CONSTANT, formula, f"key {role}" if key else role, shown)
     return row + 1
