@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pytest
 from click.testing import CliRunner, Result
 
@@ -260,6 +261,30 @@ def test_export_writes_the_workbook_of_a_scenario(home: Path) -> None:
     again = call("export", str(book))
     assert again.exit_code == 2
     assert "never written over" in again.stderr
+
+
+def test_export_writes_nothing_but_xlsx(home: Path) -> None:
+    for name in ("x.txt", "x.xls", "x"):
+        result = call("export", "superpod", "--out", name)
+        assert result.exit_code == 2
+        assert result.stderr == (
+            f"{name}: a live workbook is an .xlsx file; a name that ends in .xlsx is allowed (--out)\n"
+        )
+        assert not (home / name).exists()
+
+
+def test_an_exported_workbook_is_converted_back_to_the_same_files(home: Path) -> None:
+    """Also where an analyst keeps a sheet of notes in it."""
+    assert call("export", "superpod", "--out", "live.xlsx").exit_code == 0
+    book = openpyxl.load_workbook("live.xlsx")
+    book.create_sheet("my notes")["A1"] = "ask the lender"
+    book.save("live.xlsx")
+    assert call("convert", "live.xlsx", "back").exit_code == 0
+    source, back = home / "assumptions" / "superpod", home / "back"
+    names = sorted(file.name for file in source.glob("*.csv"))
+    assert sorted(file.name for file in back.iterdir()) == names
+    for name in names:
+        assert (back / name).read_bytes() == (source / name).read_bytes(), name
 
 
 def test_an_odd_name_does_no_harm(home: Path) -> None:

@@ -190,7 +190,7 @@ def test_bare_serials_in_a_1904_workbook(book: Path) -> None:
 
 
 def test_sheets_of_the_program_and_of_others(book: Path) -> None:
-    """An exported workbook can be read again; a sheet that is no table is a fault."""
+    """An exported workbook can be read again; a sheet whose name is near a table's, and is none, is a fault."""
     found = openpyxl.load_workbook(book)
     found.create_sheet("cover", 0)["A1"] = "One DGX SuperPOD"
     found.create_sheet("live")["A1"] = "=1+1"
@@ -205,6 +205,40 @@ def test_sheets_of_the_program_and_of_others(book: Path) -> None:
         f"{book}: the table parties is missing",
         "steps: no row holds headings",
     ]
+
+
+def test_a_sheet_of_one_s_own_is_let_alone(book: Path) -> None:
+    """Notes and workings are not read, and the log says so; inputs may refer to them and count with their value."""
+    found = openpyxl.load_workbook(book)
+    for title in ("my notes", "Notes", "test", "Sheet1", "workings"):
+        found.create_sheet(title)["A1"] = "ask the lender about the window"
+    found["my notes"]["B2"] = "=1/0"
+    listed = found.create_sheet("list")
+    listed.append(["item", "value"])
+    listed.append(["rent per kW", 150])
+    found.save(book)
+    deal = read(book)
+    assert deal == read(files.SUPERPOD)
+    told = [one.file for one in deal.log if one.stood == "the sheet is no table, not read"]
+    assert told == ["my notes", "Notes", "test", "Sheet1", "workings", "list"]
+
+
+@pytest.mark.parametrize("title", ["claim", "Claimz", "claims (2)", "stepz", "old claims"])
+def test_a_sheet_that_is_nearly_a_table_is_a_slip(title: str, book: Path) -> None:
+    found = openpyxl.load_workbook(book)
+    found.create_sheet(title)["A1"] = "a note"
+    found.save(book)
+    assert len(lines(book)) == 1
+    assert lines(book)[0].startswith(f"{title}: there is no table '{title}' (nearest: ")
+    assert lines(book)[0].endswith(", and sheets of your own that neither by name nor by headings could be one of them")
+
+
+def test_a_sheet_with_a_table_s_headings_is_a_slip_whatever_its_name(book: Path) -> None:
+    found = openpyxl.load_workbook(book)
+    found["claims"].title = "what we owe"
+    found.create_sheet("claims").append(["claim", "paid_from", "payee", "kind", "trigger"])
+    found.save(book)
+    assert any(line.startswith("what we owe: there is no table 'what we owe'") for line in lines(book))
 
 
 def test_stray_formatting_far_down(book: Path) -> None:

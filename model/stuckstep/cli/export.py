@@ -26,16 +26,20 @@ def export(deal: str, out: Path | None, scenario: str) -> None:
 
     read = read_deal(deal)
     path = out if out is not None else Path("outputs") / read.name / f"{read.name}.xlsx"
+
+    def refused(wrong: str, allowed: str) -> DealError:
+        return DealError([Fault(str(path), None, None, wrong, f"{allowed} is allowed (--out)")])
+
+    if path.suffix.lower() != ".xlsx":
+        raise refused("a live workbook is an .xlsx file", "a name that ends in .xlsx")
     if path.resolve() == read.path.resolve():
-        wrong, allowed = "this is the deal itself, which is never written over", "another file is allowed (--out)"
-        raise DealError([Fault(str(path), None, None, wrong, allowed)])
+        raise refused("this is the deal itself, which is never written over", "another file")
     solution = solve(read)
     check_due_dates(solution)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        wrong, allowed = f"cannot be written ({error.strerror})", "a file that can be written is allowed (--out)"
-        raise DealError([Fault(str(path), None, None, wrong, allowed)]) from None
+        raise refused(f"cannot be written ({error.strerror})", "a file that can be written") from None
     report = write(read, path, scenario, solution=solution)
     click.echo(
         f"Written: {path} ({report.formulas:,} formulas; {report.compared:,} values recalculated by a spreadsheet "

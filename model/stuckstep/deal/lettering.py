@@ -42,13 +42,13 @@ def look(text: str) -> str:
     return "".join(_LOOK.get(sign, sign) for sign in fold(text))
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
     """' (nearest: x)' when some name is near, and the letter in which a name that looks the same differs."""
     folded = {fold(other): other for other in names}
     alike = next((other for other in folded.values() if look(other) == look(name)), None)
     if alike is not None:
         return f" (nearest: {alike}{odd_letter(name, alike)})"
-    near = difflib.get_close_matches(fold(name), folded, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(fold(name), folded, n=1, cutoff=cutoff)
     return f" (nearest: {folded[near[0]]})" if near else ""
 
 

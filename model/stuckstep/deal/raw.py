@@ -34,8 +34,10 @@ class RawTable:
 
 
 SHAPES = "a folder of .csv files or one .xlsx workbook is allowed"
+OTHER_SHEETS = ", and sheets of your own that neither by name nor by headings could be one of them"
 NO_HEADINGS = ("no row holds headings", "the names of the columns are required")
 _SEARCHED = 30  # rows among which the headings are looked for
+_TELLING = 3  # columns of a table that a row names by no accident
 _TITLE_CELLS = 2  # a row above the headings with more cells than this is no title
 
 
@@ -59,7 +61,7 @@ def known(named: Iterable[tuple[str, str]], kind: str) -> tuple[list[tuple[str, 
     for name, file in named:
         table = heading_name(name, layout.tables())
         if table not in layout.tables():
-            allowed = f"the {kind} {', '.join(layout.tables())} are allowed"
+            allowed = f"the {kind} {', '.join(layout.tables())} are allowed{OTHER_SHEETS if kind == 'sheets' else ''}"
             wrong = f"there is no table '{name}'{layout.nearest(name, layout.tables())}"
             faults.append(Fault(file, None, None, wrong, allowed))
         elif table in tables:
@@ -123,6 +125,13 @@ def score(table: str, record: Iterable[Raw]) -> int:
     """How many columns of a table a row names."""
     names = known_headings(table)
     return len({heading_name(as_heading(raw), names) for raw in record} & {*names})
+
+
+def looks_like_headings(table: str, record: Sequence[Raw]) -> bool:
+    """Whether a row names a table's key and two more of its columns; `item, value` heads many a list of one's own."""
+    own = layout.headings(table)
+    found = {heading_name(as_heading(raw), own) for raw in record} & {*own}
+    return table != "deal" and layout.key(table) in found and len(found) >= min(_TELLING, len(own))
 
 
 def known_headings(table: str) -> tuple[str, ...]:

@@ -15,10 +15,11 @@ from stuckstep.deal.cells import Raw, Unreadable, quoted, to_text
 from stuckstep.deal.formats import looks
 from stuckstep.deal.numerals import Dialect
 from stuckstep.deal.packages import open_package, refused
-from stuckstep.deal.raw import RawRow, RawTable, find_headings, known, table_of
+from stuckstep.deal.raw import RawRow, RawTable, find_headings, heading_name, known, looks_like_headings, table_of
 from stuckstep.deal.records import Fault, Reading
 
 _MOST_COLUMNS = 200
+_NEAR = 0.7  # how alike a sheet's name and a table's are for the one to be a slip of the other
 _LARGEST = 10**308  # whole numbers of so many digits fit in no float
 _MACROS = "xl/vbaProject.bin"
 
@@ -41,7 +42,9 @@ def read_workbook(path: Path) -> tuple[list[RawTable], list[Fault], list[Reading
     content = open_package(path)
     sheets, macros = _load(path, content, values=False)
     named = [(title, title) for title, sheet in sheets.items() if sheet.cells or title in layout.tables()]
-    pairs, faults, log = known(named, "sheets")
+    others = [title for title, _ in named if _is_of_others(title, sheets[title])]
+    pairs, faults, log = known([pair for pair in named if pair[0] not in others], "sheets")
+    log += [Reading(title, None, None, "the sheet is no table, not read", "") for title in others]
     log += [
         Reading(title, None, None, "the sheet is empty, not read", "")
         for title in sheets
@@ -52,6 +55,17 @@ def read_workbook(path: Path) -> tuple[list[RawTable], list[Fault], list[Reading
     formulas = any(cell.data_type == "f" for _, title in pairs for cell in sheets[title].cells.values())
     values = _load(path, content, values=True)[0] if formulas else sheets
     return [_read_sheet(table, sheets[title], values[title]) for table, title in pairs], faults, log
+
+
+def _is_of_others(title: str, sheet: _Sheet) -> bool:
+    """Whether a sheet is somebody's own: neither its name nor a row of it is near what a table's would be."""
+    if heading_name(title, layout.tables()) in layout.tables() or layout.nearest(title, layout.tables(), _NEAR):
+        return False
+    rows: dict[int, list[Raw]] = {}
+    for (number, _), cell in sheet.cells.items():
+        if cell.data_type in ("s", "inlineStr"):
+            rows.setdefault(number, []).append(str(cell.value))
+    return not any(looks_like_headings(table, row) for table in layout.tables() for row in rows.values())
 
 
 def _load(path: Path, content: bytes, values: bool) -> tuple[dict[str, _Sheet], bool]:

@@ -32,7 +32,7 @@ _PROMPT, _PROMPT_TITLE, _LIST = 255, 32, 255  # characters a spreadsheet takes
 
 def add_table(page: Page, model: Model, table: str) -> None:
     """One table: blue inputs, yellow where the formulas follow a change, grey where the program must run again."""
-    names = headings(table)
+    names = _shown(model, table)
     rows = list(enumerate(model.deal.tables[table], start=FIRST))
     page.put(1, 1, Formula(f'=IF({MASTER}>0,"Check: ERROR","Check: OK")'), "status")
     page.put(1, 2, meaning_of(table), "key")
@@ -51,6 +51,12 @@ def add_table(page: Page, model: Model, table: str) -> None:
     set_print(page, f"1:{HEADINGS_ROW}", "A:A")
     for validation in _validations(model, table):
         page.sheet.add_data_validation(validation)
+
+
+def _shown(model: Model, table: str) -> list[str]:
+    """The headings of a sheet: every column of the table, and of unit, source and note those that its file has."""
+    given = model.deal.columns.get(table, NOTES)
+    return [heading for heading in headings(table) if heading not in NOTES or heading in given]
 
 
 def deal_tables() -> tuple[str, ...]:

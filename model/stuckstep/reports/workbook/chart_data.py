@@ -74,9 +74,9 @@ PICTURES: Sequence[Picture] = (
     ),
     Picture("Cash by account", "What each account holds at the end of the period", cash),
     Picture(
-        "Debt outstanding, and DSCR while billing",
-        "DSCR (marks, right axis) from the first full period of billing: before it, equity and draws pay the interest, "
-        "as planned. No mark where nothing falls due; what lies outside the axis is drawn at its end",
+        "Debt outstanding, and DSCR where an instalment falls due",
+        "DSCR: marks, right axis. Before the first instalment equity and draws pay the interest, as planned; no mark "
+        "where no instalment falls due; what lies outside the axis is drawn at its end",
         balances,
         has_cover=True,
     ),

@@ -57,7 +57,7 @@ NOBODY_WAITS = "nobody waits longer than in base"
 CANNOT_COMPARE = "inputs changed: run again to compare"
 WAITS_SAYS = "quarters longer than in base as exported until half of all that falls due is paid"
 NEVER_SAYS = "parties that base as exported pays half and this does not (the first is named)"
-DSCR_SAYS = "from the first full period of billing: before it, equity and draws pay the interest, as planned"
+DSCR_SAYS = "where an instalment falls due: before the first, equity and draws pay the interest, as planned"
 _NOTE = "Amounts in {currency}; dates are year-month-day; what a period holds counts from its first to its last day."
 
 
@@ -196,7 +196,7 @@ def _add_debt(page: Page, model: Model, results: Rows, row: int) -> int:
     for column, head in enumerate(heads, start=2):
         page.put(row, column, head, "number heading" if column > 3 else "heading")
     page.put(row, 8, DSCR_SAYS, "line")
-    labels = {"drawn": "money", "balance at the end": "money", "lowest DSCR while billing": "multiple or none",
+    labels = {"drawn": "money", "balance at the end": "money", "lowest DSCR": "multiple or none",
               "lowest DSCR at the end of": "date or none"}  # fmt: skip
     for facility in model.sheets.keys("facilities"):
         row += 1

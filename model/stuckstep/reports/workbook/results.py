@@ -247,16 +247,12 @@ def _money(model: Model) -> Iterator[Result]:
 
 
 def _cover(model: Model, facility: str, cover: Cover) -> Iterator[Result]:
-    """The lowest DSCR while it bills, and when."""
-    begins = np.min(
-        [model.solution.static(name_of("phases", phase, "billing")) for phase in model.sheets.keys("phases")], axis=0
-    )
-    service = _series(model, name_of("facilities", facility, "debt service"))
-    is_tested = (begins[model.columns] <= model.periods.first_day[:, None]) & (service > HALF_CENT)
+    """The lowest DSCR where an instalment falls due, and when it is."""
+    is_tested = _series(model, name_of("claims", f"{facility}.principal", "due")) >= HALF_CENT
     dscr = np.where(is_tested, _series(model, name_of("facilities", facility, "dscr")), NEVER)
     lowest = dscr.min(axis=0)
+    yield Result("lowest DSCR", facility, "x", "multiple or none", cover.lowest, _listed(lowest))
     ends = model.periods.next_first_day[dscr.argmin(axis=0)] - 1.0
-    yield Result("lowest DSCR while billing", facility, "x", "multiple or none", cover.lowest, _listed(lowest))
     dates = _listed(np.where(lowest < NEVER, ends, 0.0))
     yield Result("lowest DSCR at the end of", facility, "date", "date or none", cover.date, dates)
 

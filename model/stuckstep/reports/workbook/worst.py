@@ -92,36 +92,31 @@ def add_worst_by_party(page: Page, model: Model) -> Mapping[str, Worst]:
 
 
 def add_covers(page: Page, model: Model) -> Mapping[str, Cover]:
-    """For each facility its DSCR from the first full period of billing: before, equity and draws pay it, as planned."""
+    """For each facility its DSCR where an instalment falls due: before the first, equity and draws pay the interest."""
     return {facility: _add_cover(page, model, facility) for facility in model.sheets.keys("facilities")}
 
 
 def _add_cover(page: Page, model: Model, facility: str) -> Cover:
-    begins = next_block(page, f"dscr while billing · {facility}")
-    is_tested, tested, drawn, lowest, date = range(begins + 1, begins + 6)
-    phases = model.sheets.keys("phases")
-    billing = ",".join(cell_of(model, name_of("phases", phase, "billing")) for phase in phases)
-    says = "first day on which any phase bills"
-    put_constant(page, begins, "billing begins", says, "date", Formula(f"=MIN({billing})"), shown="date")
-    says = f"whether the period bills from its first day and debt service of {facility} falls due in it"
-    put_label(page, is_tested, "is tested", says, "flag")
+    is_tested = next_block(page, f"dscr where an instalment falls due · {facility}")
+    tested, drawn, lowest, date = range(is_tested + 1, is_tested + 5)
+    put_label(page, is_tested, "is tested", f"whether an instalment of {facility} falls due", "flag")
     put_label(page, tested, "dscr tested", f"dscr of {facility} in those periods, none in others", "x")
     says = "what the chart draws: not below 0, not above the constant, and -1, below the axis, where there is none"
     put_label(page, drawn, "dscr drawn", says, "x")
     page.put(drawn, CONSTANT, HIGHEST_SHOWN, "value", "multiple")
     never = constant(model, "never")
-    items = (name_of("facilities", facility, item) for item in ("dscr", "debt service"))
-    dscr, service = (model.layout.lines[name].row for name in items)
+    dscr = model.layout.lines[name_of("facilities", facility, "dscr")].row
+    principal = model.layout.lines[name_of("claims", f"{facility}.principal", "due")]
     for column in model.period_columns():
         here = get_column_letter(column)
-        condition = f"AND(${_D}{begins}<={here}${excel.FIRST_DAY_ROW},{_half_cent(model)}<{here}{service})"
-        shown = f"MAX(0,MIN({here}{tested},${_D}{drawn}))"
-        page.put(is_tested, column, Formula(f"=IF({condition},1,0)"), "link", "flag")
+        instalment = f"{principal.sheet}!{here}{principal.row}"
+        page.put(is_tested, column, Formula(f"=IF({_half_cent(model)}<={instalment},1,0)"), "link", "flag")
         ratio = Formula(f"=IF({here}{is_tested}>0,{here}{dscr},{never})")
         page.put(tested, column, ratio, "link", "multiple or none")
+        shown = f"MAX(0,MIN({here}{tested},${_D}{drawn}))"
         page.put(drawn, column, Formula(f"=IF({here}{is_tested}>0,{shown},-1)"), "formula", "multiple drawn")
-    row = f"{get_column_letter(excel.FIRST_PERIOD)}{tested}:{get_column_letter(model.layout.last_column)}{tested}"
-    says, least = f"the lowest dscr of {facility} while it bills", Formula(f"=MIN({row})")
+    row = _row(model, tested)
+    says, least = f"the lowest dscr of {facility} in those periods", Formula(f"=MIN({row})")
     put_constant(page, lowest, "lowest dscr", says, "x", least, key=True, shown="multiple or none")
     ended = f"INDEX({_row(model, excel.NEXT_FIRST_DAY_ROW)},MATCH({_D}{lowest},{row},0))-1"
     says = "last day of the first period in which it is so low"
@@ -136,7 +131,7 @@ def _half_cent(model: Model) -> str:
 
 
 def _row(model: Model, row: int) -> str:
-    """A row of the clock along all periods, the same on every sheet."""
+    """A row of a time sheet along all periods."""
     return f"${get_column_letter(excel.FIRST_PERIOD)}${row}:${get_column_letter(model.layout.last_column)}${row}"
 
 
