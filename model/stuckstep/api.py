@@ -29,5 +29,7 @@ class Deal(sheets.Deal):
 
 def read(path: str | PathLike[str]) -> Deal:
     """Reads a deal: a folder of CSV files or one .xlsx workbook. DealError with every fault found."""
+    import stuckstep.rules  # noqa: F401 - declares the kinds of claims
+
     found = sheets.read(path)
     return Deal(**{field.name: getattr(found, field.name) for field in fields(found)})

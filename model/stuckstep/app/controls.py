@@ -79,7 +79,7 @@ def _facilities(sheets: Sheets) -> Iterator[Control]:
 
 def _recurring(sheets: Sheets) -> Iterator[Control]:
     for claim in sheets.keys("claims"):
-        if sheets.cell("claims", claim, "kind") == RENTS:
+        if sheets.kind(claim) == RENTS:
             yield _number(sheets, "Rent and other recurring claims", "claims", claim, "rate")
 
 

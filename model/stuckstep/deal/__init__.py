@@ -1,7 +1,7 @@
 """The assumption sheets: reading, checking, writing, and the scenarios they hold. The only room that reads them."""
 
 from stuckstep.deal.dates import Periods, from_serial, periods, serial
-from stuckstep.deal.layout import Column, schema
+from stuckstep.deal.layout import Column, add_kind, schema
 from stuckstep.deal.reading import check, read
 from stuckstep.deal.records import Cell, Deal, DealError, Fault, Place, Row, Value
 from stuckstep.deal.scenarios import Sheets, base, default_of, scenario_names, variants
@@ -19,6 +19,7 @@ __all__ = [
     "Row",
     "Sheets",
     "Value",
+    "add_kind",
     "base",
     "check",
     "default_of",

@@ -140,7 +140,7 @@ def not_empty(view: View, phase: str) -> Iterator[Problem]:
 
 def basis_of_kind(view: View, claim: str) -> Iterator[Problem]:
     """Once claims have a basis per thing, recurring ones per day; a claim of the whole deal has no quantity."""
-    kind, basis = view.get("claims", claim, "kind"), view.get("claims", claim, "basis")
+    kind, basis = view.kind(claim), view.get("claims", claim, "basis")
     if kind == "residual" or basis is None:
         return
     bases: tuple[str, ...] = ONCE_BASES if kind == "once" else DAILY_BASES
@@ -154,7 +154,7 @@ def basis_of_kind(view: View, claim: str) -> Iterator[Problem]:
 
 def amount_given(view: View, claim: str) -> Iterator[Problem]:
     """A claim that is not a residual has a basis and a rate."""
-    kind = view.get("claims", claim, "kind")
+    kind = view.kind(claim)
     for column in ("basis", "rate") if kind != "residual" else ():
         if view.get("claims", claim, column) is None:
             schemed = layout.columns("claims")[column]
@@ -164,7 +164,7 @@ def amount_given(view: View, claim: str) -> Iterator[Problem]:
 
 def residual_only(view: View, claim: str) -> Iterator[Problem]:
     """Only a residual has a lockup, and it belongs to no phase."""
-    residual = view.get("claims", claim, "kind") == "residual"
+    residual = view.kind(claim) == "residual"
     lockup, phase = view.get("claims", claim, "lockup"), view.get("claims", claim, "phase")
     if lockup is not None and not residual:
         yield Problem(Cell("claims", claim, "lockup"), "only a residual has a lockup", "a blank cell is allowed")
@@ -174,7 +174,7 @@ def residual_only(view: View, claim: str) -> Iterator[Problem]:
 
 def idle_columns(view: View, claim: str) -> Iterator[Problem]:
     """What a kind of claim makes no use of is blank or has no effect."""
-    kind = view.get("claims", claim, "kind")
+    kind = view.kind(claim)
     idle: dict[str, float | None] = {"term_days": None, "escalator": 0.0}
     if kind == "residual":
         idle |= {"basis": None, "rate": None, "share": 1.0, "net_days": 0.0, "late_rate": 0.0}
@@ -201,7 +201,7 @@ def later_payee(view: View, claim: str) -> Iterator[Problem]:
 def lockup_paid(view: View, claim: str) -> Iterator[Problem]:
     """A residual has nothing to be paid in full, so it locks nothing."""
     for name in _names_in(view.get("claims", claim, "lockup")):
-        if name in view.names("claims") and view.get("claims", name, "kind") == "residual":
+        if name in view.names("claims") and view.kind(name) == "residual":
             wrong = f"{name} is a residual, always paid in full"
             yield Problem(Cell("claims", claim, "lockup"), wrong, "once and recurring claims are allowed")
 
@@ -246,7 +246,7 @@ def covered_here(view: View, support: str) -> Iterator[Problem]:
         owner = owner if made else name
         if not table or owner not in view.names(table):
             continue
-        if not made and view.get("claims", name, "kind") == "residual":
+        if not made and view.kind(name) == "residual":
             yield Problem(cell, f"{name} is a residual", "once and recurring claims are allowed")
         elif account not in [place.account for place in view.places(table, owner, column)]:
             yield Problem(cell, f"{name} is not placed in {account}", f"claims placed in {account} are allowed")

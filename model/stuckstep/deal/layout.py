@@ -25,6 +25,10 @@ OWN_SHEETS = (
 )
 
 
+# Kinds of claims that the rules declare beside those of columns.csv, each with the kind whose cells it has.
+FURTHER_KINDS: dict[str, str] = {}
+
+
 @dataclass(frozen=True)
 class Column:
     """One column of one table (of the table deal: one item), as it stands in columns.csv.
@@ -82,9 +86,21 @@ def _column(row: dict[str, str]) -> Column:
         _bound(row["high"], dated),
         float(row["usual"]) if row["usual"] else None,
         row["quarter"],
-        tuple(row["allowed"].split("|")) if row["allowed"] else (),
+        _allowed(row),
         row["meaning"],
     )
+
+
+def _allowed(row: dict[str, str]) -> tuple[str, ...]:
+    words = tuple(row["allowed"].split("|")) if row["allowed"] else ()
+    return (*words, *FURTHER_KINDS) if (row["table"], row["column"]) == ("claims", "kind") else words
+
+
+def add_kind(kind: str, like: str) -> None:
+    """A further kind of claim, whose cells are those of a kind of columns.csv."""
+    FURTHER_KINDS[kind] = like
+    schema.cache_clear()
+    columns.cache_clear()
 
 
 def _bound(text: str, dated: bool) -> float | datetime.date | None:

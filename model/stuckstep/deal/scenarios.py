@@ -68,6 +68,11 @@ class Sheets:
         value = self.held(cell, self.scenarios[0]).value
         return cells.default(column_of(cell)) if value is None else value
 
+    def kind(self, claim: str) -> str:
+        """The kind of a claim, or the one whose cells its kind has."""
+        kind = cells.to_text(self.cell("claims", claim, "kind"))
+        return layout.FURTHER_KINDS.get(kind, kind)
+
     def find(self, table: str, row: str, column: str, phase: str | None = None) -> Cell:
         """The cell that holds a value: narrowed when any scenario narrows it, another column when its default is."""
         narrowed = Cell(table, f"{row}@{phase}", column)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from stuckstep.deal import layout
 from stuckstep.deal.records import Cell, Place, Value
 from stuckstep.deal.scenarios import Sheets
 
@@ -50,6 +51,11 @@ class View:
         if suffix == "refund":
             names = tuple(name for name in names if self.may_refund(name))
         return tuple(f"{name}{dot}{suffix}" for name in names)
+
+    def kind(self, claim: str) -> Value:
+        """The kind of a claim, or the one whose cells its kind has."""
+        kind = self.get("claims", claim, "kind")
+        return layout.FURTHER_KINDS.get(str(kind), kind)
 
     def may_refund(self, contract: str) -> bool:
         """Whether a contract makes a refund claim, as far as can be judged."""

@@ -60,7 +60,7 @@ def paid_last(deal: Deal) -> str | None:
     parties = sheets.keys("parties")
     for claim in sheets.keys("claims"):
         payee = str(sheets.cell("claims", claim, "payee"))
-        if sheets.cell("claims", claim, "kind") == "residual" and payee in parties:
+        if sheets.kind(claim) == "residual" and payee in parties:
             return payee
     return None
 

@@ -59,7 +59,7 @@ def _ends(plan: Plan, table: str, row: str) -> Iterator[float]:
         last = _first_of_month(_last_repayment(plan, row))
         yield last + 1
         return
-    kind = plan.text(table, row, "kind") if table == "claims" else "contract"
+    kind = plan.sheets.kind(row) if table == "claims" else "contract"
     for phase in plan.phases_of(table, row):
         if kind == "once":
             if plan.at(table, row, "amount", phase):
@@ -113,7 +113,7 @@ def _is_placed(plan: Plan, claim: str, account: str) -> bool:
 
 def _cost(plan: Plan, claim: str) -> float:
     """What a once claim comes to in all its phases."""
-    if plan.text("claims", claim, "kind") != "once":
+    if plan.sheets.kind(claim) != "once":
         return 0.0
     return sum(plan.at("claims", claim, "amount", phase) for phase in plan.phases_of("claims", claim))
 
@@ -216,7 +216,7 @@ def support_idle(plan: Plan) -> Iterator[Found]:
 
 def _first_due(plan: Plan, claim: str) -> float:
     """The planned day on which a claim first falls due; the start for one that a loan or contract makes."""
-    kind = plan.text("claims", claim, "kind") if claim in plan.sheets.keys("claims") else None
+    kind = plan.sheets.kind(claim) if claim in plan.sheets.keys("claims") else None
     if kind is None:
         return float(plan.periods.first_day[0])
     phases = plan.phases_of("claims", claim)

@@ -33,7 +33,7 @@ def _early(solution: Solution, claim: str) -> Iterator[Fault]:
     start = float(solution.periods.first_day[0])
     found: dict[str, float] = {}
     for part in solution.parts:
-        if part.sheets.cell("claims", claim, "kind") != "once":
+        if part.sheets.kind(claim) != "once":
             continue
         for phase in claim_phases(part.sheets, claim):
             dates = part.values[name_of("claims", claim, "due date", phase)]

@@ -159,7 +159,7 @@ def _price_list_errors(lines: Lines, sheets: Sheets) -> Iterable[Node]:
             billed = lines.at("contracts", contract, "days billed", phase)
             yield say("contracts", contract, phase, most(billed, amount(sheets, "contracts", contract, "term_days")))
     for claim in sheets.keys("claims"):
-        for phase in claim_phases(sheets, claim) if sheets.cell("claims", claim, "kind") == "recurring" else ():
+        for phase in claim_phases(sheets, claim) if sheets.kind(claim) == "recurring" else ():
             end = HORIZON - amount(sheets, "claims", claim, "net_days")
             if not is_blank(sheets, "claims", claim, "term_days"):
                 end = least(end, lines.at("claims", claim, "end", phase))
@@ -183,7 +183,7 @@ def _add_alerts(lines: Lines, sheets: Sheets, claims: list[Claim]) -> None:
 def _past_horizon(lines: Lines, sheets: Sheets) -> Iterable[Node]:
     """For each claim and contract, the phases in which it starts and ends after the horizon."""
     for claim in sheets.keys("claims"):
-        if sheets.cell("claims", claim, "kind") != "residual":
+        if sheets.kind(claim) != "residual":
             parts = [_claim_past_horizon(lines, sheets, claim, phase) for phase in claim_phases(sheets, claim)]
             yield _say_past_horizon(lines, claim, "claimed", parts)
     for contract in sheets.keys("contracts"):
@@ -199,7 +199,7 @@ def _say_past_horizon(lines: Lines, row: str, done: str, parts: list[Node]) -> N
 
 def _claim_past_horizon(lines: Lines, sheets: Sheets, claim: str, phase: str) -> Node:
     never = constant(lines, "never")
-    if sheets.cell("claims", claim, "kind") == "once":
+    if sheets.kind(claim) == "once":
         date = lines.at("claims", claim, "due date", phase)
         return upto(HORIZON, date) * below(date, never)
     begins = lines.at("claims", claim, "begins", phase)

@@ -1,8 +1,9 @@
 """Claims: what falls due to whom, from where it is paid, and what stays unpaid."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
-from stuckstep.deal import Place, Sheets, listed_years
+from stuckstep.deal import Place, Sheets, add_kind, listed_years
 
 from .constants import constant
 from .contracts import refund_due
@@ -10,6 +11,25 @@ from .expression import DAYS, ZERO, Node, in_period, last, total
 from .inputs import DEAL, amount, is_blank, listed, places, trigger
 from .lines import Lines, name_of
 from .streams import add_accrual, add_yearly_prices, daily_quantity
+
+Due = Callable[[Lines, Sheets, str], list[Node]]
+KINDS: dict[str, Due] = {}  # for each kind of the claims table what says its lines and gives what falls due by phase
+
+
+def kind(name: str, like: str) -> Callable[[Due], Due]:
+    """Declares a kind of claim. It has the cells of the kind it is `like` and says that kind's lines.
+
+    Like once: amount, due date and due in each phase. Like recurring: begins, due and, with a term, end in each phase;
+    and the list of prices. Like residual: starts.
+    """
+
+    def declare(due: Due) -> Due:
+        KINDS[name] = due
+        if name != like:
+            add_kind(name, like)
+        return due
+
+    return declare
 
 
 class Claim(NamedTuple):
@@ -25,8 +45,8 @@ def all_claims(sheets: Sheets) -> tuple[Claim, ...]:
     """Every claim of the deal: the table's, then the facilities', then the contracts' refunds."""
     found = []
     for claim in sheets.keys("claims"):
-        kind, payee = str(sheets.cell("claims", claim, "kind")), str(sheets.cell("claims", claim, "payee"))
-        found.append(Claim(claim, kind, payee, places(sheets, "claims", claim, "paid_from")))
+        payee = str(sheets.cell("claims", claim, "payee"))
+        found.append(Claim(claim, sheets.kind(claim), payee, places(sheets, "claims", claim, "paid_from")))
     for facility in sheets.keys("facilities"):
         lender = str(sheets.cell("facilities", facility, "lender"))
         for kind in ("fee", "interest", "principal"):
@@ -48,14 +68,9 @@ def claim_phases(sheets: Sheets, claim: str) -> tuple[str, ...]:
 def add_due(lines: Lines, sheets: Sheets) -> None:
     """What falls due in each period on the claims that depend on no cash."""
     for claim in sheets.keys("claims"):
-        kind = sheets.cell("claims", claim, "kind")
-        if kind == "once":
-            _say_due(lines, claim, [_add_once(lines, sheets, claim, phase) for phase in claim_phases(sheets, claim)])
-        elif kind == "recurring":
-            _say_due(lines, claim, _add_recurring(lines, sheets, claim))
-        else:
-            starts = trigger(sheets, lines, "claims", claim, "trigger", DEAL)
-            lines.add("claims", claim, "starts", "date", f"when {claim} may first be paid", starts)
+        parts = KINDS[str(sheets.cell("claims", claim, "kind"))](lines, sheets, claim)
+        if sheets.kind(claim) != "residual":  # what is left over is no one's due before it is there
+            _say_due(lines, claim, parts)
     for contract in sheets.keys("contracts"):
         _say_due(lines, f"{contract}.refund", [refund_due(lines, sheets, contract)])
 
@@ -64,14 +79,28 @@ def _say_due(lines: Lines, claim: str, parts: list[Node]) -> None:
     lines.add("claims", claim, "due", "money", f"what falls due on {claim}", total(parts))
 
 
-def _units(lines: Lines, sheets: Sheets, claim: str, phase: str) -> Node:
+def quantity(lines: Lines, sheets: Sheets, claim: str, phase: str) -> Node:
     basis = str(sheets.cell("claims", claim, "basis"))
     return daily_quantity(lines, sheets, basis, None if phase == DEAL else phase)
 
 
+@kind("once", like="once")
+def add_once(lines: Lines, sheets: Sheets, claim: str) -> list[Node]:
+    """What falls due on a day in each phase."""
+    return [_add_once(lines, sheets, claim, phase) for phase in claim_phases(sheets, claim)]
+
+
+@kind("residual", like="residual")
+def add_residual(lines: Lines, sheets: Sheets, claim: str) -> list[Node]:
+    """When what is left over may first be paid out."""
+    starts = trigger(sheets, lines, "claims", claim, "trigger", DEAL)
+    lines.add("claims", claim, "starts", "date", f"when {claim} may first be paid", starts)
+    return []
+
+
 def _add_once(lines: Lines, sheets: Sheets, claim: str, phase: str) -> Node:
     rate, share = amount(sheets, "claims", claim, "rate"), amount(sheets, "claims", claim, "share")
-    owed = rate * share * _units(lines, sheets, claim, phase)
+    owed = rate * share * quantity(lines, sheets, claim, phase)
     owed = lines.add("claims", claim, "amount", "money", f"what {claim} comes to in {phase}", owed, phase=phase)
     date = trigger(sheets, lines, "claims", claim, "trigger", phase) + amount(sheets, "claims", claim, "net_days")
     date = lines.add("claims", claim, "due date", "date", f"when {claim} falls due in {phase}", date, phase=phase)
@@ -79,13 +108,15 @@ def _add_once(lines: Lines, sheets: Sheets, claim: str, phase: str) -> Node:
     return lines.add("claims", claim, "due", "money", says, owed * in_period(date), phase=phase)
 
 
-def _add_recurring(lines: Lines, sheets: Sheets, claim: str) -> list[Node]:
+@kind("recurring", like="recurring")
+def add_recurring(lines: Lines, sheets: Sheets, claim: str) -> list[Node]:
+    """What accrues day by day in each phase."""
     first = amount(sheets, "claims", claim, "rate") * amount(sheets, "claims", claim, "share")
     years = listed_years(sheets, "claims", claim)
     prices = add_yearly_prices(lines, "claims", claim, first, amount(sheets, "claims", claim, "escalator"), years)
     parts = []
     for phase in claim_phases(sheets, claim):
-        units = _units(lines, sheets, claim, phase)
+        units = quantity(lines, sheets, claim, phase)
         units = lines.add(
             "claims", claim, "units a day", "units", f"units of {claim} a day in {phase}", units, phase=phase
         )

@@ -108,7 +108,7 @@ def _check(deal: Deal, ranges: Collection[Cell]) -> None:
 def _check_dates(found: Model, changed: Deal) -> None:
     """No once claim falls due before the start: every due date moves one way with every cell, so the extremes tell."""
     sheets = found.sheets
-    once = [claim for claim in sheets.keys("claims") if sheets.cell("claims", claim, "kind") == "once"]
+    once = [claim for claim in sheets.keys("claims") if sheets.kind(claim) == "once"]
     dates = [name_of("claims", claim, "due date", phase) for claim in once for phase in claim_phases(sheets, claim)]
     program = arrays.translate(found.lines, dates)
     plan = base(changed)

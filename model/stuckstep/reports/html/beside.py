@@ -253,7 +253,7 @@ def _own_claims(run: Run, scenario: str) -> list[tuple[str, tuple[str, ...]]]:
     for claim in sheets.keys("claims"):
         places = sheets.cell("claims", claim, "paid_from")
         first = places[0] if isinstance(places, tuple) and places else None
-        is_residual = sheets.cell("claims", claim, "kind") == "residual"
+        is_residual = sheets.kind(claim) == "residual"
         is_to_party = sheets.cell("claims", claim, "payee") in run.names["party"]
         if not is_residual and is_to_party and isinstance(first, Place):
             phases = sheets.cell("claims", claim, "phase")
