@@ -427,3 +427,50 @@ def test_of_several_deals_none_is_run_where_one_has_faults(home: Path) -> None:
     assert told[0].startswith("bad: phases.csv, row 2, column racks: ")
     assert "nope: there is no such path" in told[1]
     assert told[2] == "superpod: two deals have this name; deals of different names are allowed"
+
+
+def test_a_loan_that_runs_past_the_horizon_raises_the_alert(home: Path) -> None:
+    folder = deal_files.copy(Path("assumptions") / "short")
+    deal_files.put(folder, "deal", "quarters", "value", "10")
+    results = ss.read(folder).run("base")
+    on = str(results["alert_on"].sel(alert="claims past horizon").item())
+    assert "ddtl.principal" in on.split(";")
+    whole = ss.read("assumptions/superpod").run("base")
+    assert "ddtl.principal" not in str(whole["alert_on"].sel(alert="claims past horizon").item())
+
+
+def test_monthly_results_are_of_deals_by_month(home: Path) -> None:
+    with pytest.raises(ss.DealError, match="monthly results need a deal that runs by month"):
+        ss.read("assumptions/superpod").run(monthly=True)
+
+
+def test_a_scenario_may_be_named_alone(home: Path) -> None:
+    assert list(ss.read("assumptions/superpod").run("power_late")["scenario"].values) == ["power_late"]
+
+
+def test_run_says_that_something_was_read_otherwise(home: Path) -> None:
+    folder = deal_files.copy(Path("assumptions") / "spaced")
+    deal_files.put(folder, "facilities", "ddtl", "commitment", "25,600,000")
+    quick = ("--scenario", "base", "--no-workbook", "--no-report", "--brief")
+    count = len(ss.read(folder).log)
+    assert count > 0
+    assert f"{count} reading" in call("run", "spaced", *quick).stdout
+    assert "reading" not in call("run", "superpod", *quick).stdout
+
+
+def test_the_module_is_the_command() -> None:
+    ran = subprocess.run([sys.executable, "-m", "stuckstep", "--version"], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("stuckstep ")
+
+
+def test_a_stop_while_the_command_loads_is_told_in_a_word() -> None:
+    code = (
+        "import sys, stuckstep.__main__ as start\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'stuckstep.cli': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        "start.main()\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "stopped\n")

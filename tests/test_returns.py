@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stuckstep.results import returns
+import deal_files
+from stuckstep.deal import read
+from stuckstep.results import label, returns, solve
 from stuckstep.results.returns import NO_FLOWS, NO_ROOT, NOT_FINITE, ONE_SIGN, OUT_OF_RANGE, irr, npv, reason_text
 
 CASES = json.loads((Path(__file__).parent / "golden" / "irr_xirr.json").read_text(encoding="utf-8"))["cases"]
@@ -310,3 +312,14 @@ def test_periodic_rate_agrees_with_numpy_financial_where_there_is_one():
     rate, reason = irr(flows, yearly(range(28)))
     assert (reason == 1).all()
     np.testing.assert_allclose(rate, [numpy_financial.irr(lane) for lane in flows.T], rtol=1e-9)
+
+
+def test_what_cancels_out_within_each_period_is_no_flow_and_gives_no_rate():
+    """A lender that draws and is repaid in the same quarter nets to rounding dust, of both signs."""
+    solution = solve(read(deal_files.SUPERPOD), ["base"])
+    values = solution.parts[0].values
+    values["parties.lender.net"] = np.where(np.arange(28) % 2, 1e-9, -1e-9)[:, None]
+    values["parties.lender.paid"] = values["parties.lender.puts in"] = np.full((28, 1), 25.6e6)
+    results = label(solution).sel(party="lender", scenario="base")
+    assert np.isnan(results["irr"].item())
+    assert results["irr_reason"].item() == "none: no flows"

@@ -81,7 +81,7 @@ def _one_line(text: str) -> str:
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="stuckstep", message="%(prog)s %(version)s")
+@click.version_option(package_name="stuckstep", message="stuckstep %(version)s")
 def main() -> None:
     """Who is paid, when and how much, when a stuck step delays the billing of a GPU cluster.
 

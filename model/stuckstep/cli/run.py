@@ -29,12 +29,12 @@ class Wanted(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """A deal that was run: what it says, where it was written, and how many things look odd in it."""
+    """A deal that was run: what it says, where it was written, and what is to be known of its sheets."""
 
     document: dict[str, Any]
     folder: Path
     written: list[Path]
-    warned: int
+    notes: list[str]
 
 
 @click.command()
@@ -121,7 +121,7 @@ def _run_one(deal: Deal, folder: Path, wanted: Wanted, as_json: bool, advance: C
         write = _report(deal, solution, dataset, chosen, wanted.monthly)
         more["report.html"] = _after(advance, f"{deal.name}: report", write)
     written = write_run(deal, kept, folder, timings, more)
-    return Ran(document, folder, written, 0 if as_json else _warned(deal))
+    return Ran(document, folder, written, [] if as_json else _notes(deal))
 
 
 def _after(advance: Callable[[str], None], stage: str, write: Callable[[Path], Any]) -> Callable[[Path], Any]:
@@ -136,14 +136,11 @@ def _after(advance: Callable[[str], None], stage: str, write: Callable[[Path], A
 
 def _solve(deal: Deal, scenarios: tuple[str, ...], monthly: bool) -> tuple[Solution, xr.Dataset]:
     """The lines worked out and labelled, with base among the scenarios whatever was asked for."""
-    from stuckstep.deal import DealError, Fault, base
     from stuckstep.results import label, solve
-    from stuckstep.results.validity import check_due_dates
+    from stuckstep.results.validity import check_due_dates, check_monthly
 
-    if monthly and base(deal).cell("deal", "grid", "value") != "month":
-        row = next((row.number for row in deal.tables["deal"] if row.cells["item"] == "grid"), None)
-        wrong, allowed = "--monthly needs a deal that runs by month", "the grid month is required for it"
-        raise DealError([Fault(deal.files["deal"], row, "value", wrong, allowed)])
+    if monthly:
+        check_monthly(deal)
     solution = solve(deal, ("base", *scenarios) if scenarios else None)
     check_due_dates(solution)
     return solution, label(solution, monthly=monthly)
@@ -171,11 +168,17 @@ def _report(
     return lambda path: write_report(deal, by_quarter, path, chosen[0] if chosen else "base")
 
 
-def _warned(deal: Deal) -> int:
-    """How many things look odd in the deal that it does not accept."""
+def _notes(deal: Deal) -> list[str]:
+    """How much looks odd in the deal that it does not accept, and how much was read otherwise than it looks."""
     from stuckstep.results.plausibility import warnings
 
-    return sum(one.accepted is None for one in warnings(deal))
+    warned, read = sum(one.accepted is None for one in warnings(deal)), len(deal.log)
+    notes = []
+    if warned:
+        notes.append(f"{warned} warning{'s' * (warned != 1)}: `stuckstep check` says what looks odd in the deal.")
+    if read:
+        notes.append(f"{read} reading{'s' * (read != 1)} of what looks otherwise: `stuckstep check` lists them.")
+    return notes
 
 
 def _print_json(ran: list[Ran]) -> None:
@@ -202,8 +205,7 @@ def _print(ran: Ran, brief: bool) -> None:
     workbook = ran.folder / f"{ran.document['deal']}.xlsx"
     if workbook not in ran.written and workbook.exists():
         wrote += f" {workbook.name} there is left as it was."
-    odd = f"{ran.warned} warning{'s' * (ran.warned != 1)}: `stuckstep check` says what looks odd in the deal."
-    said = [Sentence(odd, "yellow")] if ran.warned else []
+    said = [Sentence(note, "yellow") for note in ran.notes]
     show([*statement(ran.document, brief=brief), Sentence(""), *said, Sentence(wrote)], sys.stdout)
 
 

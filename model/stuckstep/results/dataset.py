@@ -20,8 +20,9 @@ from .payments import HALF_CENT, first_paid, half_paid, last_paid, quarters_late
 from .returns import irr, npv, reason_text
 from .schedule import schedule_variables
 from .solve import Array, Solution, solve
-from .validity import check_due_dates
+from .validity import check_due_dates, check_monthly
 
+DUST = 1e-12  # of what moves both ways in a period
 STATUSES = ("contracted", "connected", "installed", "active", "billing")
 
 
@@ -30,8 +31,12 @@ def run(deal: Deal, scenarios: Sequence[str] | None = None, *, monthly: bool = F
 
     Dimensions (party, quarter, scenario), and claim, account, facility, support, phase, step, status, law and alert for
     the workings; `monthly` keeps a monthly grid's periods (month in place of quarter). DealError for an unknown
-    scenario.
+    scenario, and for monthly results of a deal by quarter.
     """
+    if isinstance(scenarios, str):
+        scenarios = [scenarios]
+    if monthly:
+        check_monthly(deal)
     wanted = None if scenarios is None else tuple(dict.fromkeys(("base", *scenarios)))
     solution = solve(deal, wanted)
     check_due_dates(solution)
@@ -201,7 +206,11 @@ def _end_of(grid: Grid, index: Array) -> NDArray[np.datetime64]:
 def _returns(solution: Solution) -> Iterator[tuple[str, Variable]]:
     """IRR and NPV of each party's flows, dated at the ends of the run's own periods."""
     parties = names(solution, "party")
-    flows = np.moveaxis(_stack(solution.line, [f"parties.{party}.net" for party in parties], _shape(solution)), 1, 0)
+    net, paid, puts_in = (
+        np.moveaxis(_stack(solution.line, [f"parties.{party}.{item}" for party in parties], _shape(solution)), 1, 0)
+        for item in ("net", "paid", "puts in")
+    )
+    flows = np.where(np.abs(net) <= DUST * (paid + puts_in), 0.0, net)  # what cancels out within a period is no flow
     ends = solution.periods.next_first_day - 1
     rate, reason = irr(flows, ends)
     discount = np.array([_deal_number(solution, scenario, "discount_rate") for scenario in solution.scenarios])

@@ -54,3 +54,11 @@ def _fault(solution: Solution, claim: str, found: dict[str, float], start: float
     wrong = f"{claim} falls due on {from_serial(earliest)}{shown}, before the start"
     allowed = f"a due date (trigger + net_days) on or after {from_serial(start)} is allowed"
     return Fault(deal.files["claims"], row.number, "trigger", wrong, allowed)
+
+
+def check_monthly(deal: Deal) -> None:
+    """DealError where a deal does not run by month: there are no monthly results to keep."""
+    if base(deal).cell("deal", "grid", "value") != "month":
+        row = next((row.number for row in deal.tables["deal"] if row.cells["item"] == "grid"), None)
+        wrong, allowed = "monthly results need a deal that runs by month", "the grid month is required for it"
+        raise DealError([Fault(deal.files["deal"], row, "value", wrong, allowed)])

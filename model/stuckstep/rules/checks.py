@@ -181,11 +181,17 @@ def _add_alerts(lines: Lines, sheets: Sheets, claims: list[Claim]) -> None:
 
 
 def _past_horizon(lines: Lines, sheets: Sheets) -> Iterable[Node]:
-    """For each claim and contract, the phases in which it starts and ends after the horizon."""
+    """For each claim and contract, the phases in which it runs past the horizon; for a loan, whether it does."""
     for claim in sheets.keys("claims"):
         if sheets.kind(claim) != "residual":
             parts = [_claim_past_horizon(lines, sheets, claim, phase) for phase in claim_phases(sheets, claim)]
             yield _say_past_horizon(lines, claim, "claimed", parts)
+    for facility in sheets.keys("facilities"):
+        principal = f"{facility}.principal"
+        not_due = lines.at("facilities", facility, "balance") - lines.at("claims", principal, "unpaid")
+        says = f"whether more of {facility} is lent than has fallen due by the period's end"
+        lent = below(constant(lines, "half_cent"), not_due)
+        yield lines.add("checks", principal, "claimed past horizon", "flag", says, lent)
     for contract in sheets.keys("contracts"):
         parts = [_contract_past_horizon(lines, sheets, contract, phase) for phase in billed_phases(sheets, contract)]
         yield _say_past_horizon(lines, contract, "billed", parts)
