@@ -21,10 +21,12 @@ def export(deal: str, out: Path | None, scenario: str) -> None:
     """
     from stuckstep.deal import DealError, Fault
     from stuckstep.reports.workbook import export as write
+    from stuckstep.reports.workbook import refuse_large
     from stuckstep.results import solve
     from stuckstep.results.validity import check_due_dates
 
     read = read_deal(deal)
+    refuse_large(read)
     path = out if out is not None else Path("outputs") / read.name / f"{read.name}.xlsx"
 
     def refused(wrong: str, allowed: str) -> DealError:

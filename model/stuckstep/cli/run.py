@@ -64,6 +64,8 @@ def run(
     """
     wanted = Wanted(scenarios, monthly, no_workbook, no_report)
     read = _read_all(deals)
+    if not no_workbook:
+        _refuse_large(read)
     with _progress(len(read) * (3 - no_workbook - no_report)) as advance:
         ran = [_run_one(deal, _folder(deal, out, len(read)), wanted, as_json, advance) for deal in read]
     if as_json:
@@ -101,6 +103,21 @@ def _read_all(named: tuple[str, ...]) -> list[Deal]:
     return read
 
 
+def _refuse_large(deals: list[Deal]) -> None:
+    """DealError where the workbook of a deal would be too large, with the way around it."""
+    from stuckstep.deal import DealError
+    from stuckstep.reports.workbook import refuse_large
+
+    faults = []
+    for deal in deals:
+        try:
+            refuse_large(deal)
+        except DealError as error:
+            faults += [one._replace(allowed=f"{one.allowed} (or --no-workbook)") for one in error.faults]
+    if faults:
+        raise DealError(faults)
+
+
 def _run_one(deal: Deal, folder: Path, wanted: Wanted, as_json: bool, advance: Callable[[str], None]) -> Ran:
     """Works one deal out and writes it."""
     from stuckstep.reports.runs import Timings, write_run
@@ -109,7 +126,7 @@ def _run_one(deal: Deal, folder: Path, wanted: Wanted, as_json: bool, advance: C
     timings = Timings()
     advance(f"{deal.name}: running")
     with timings.of("run"):
-        solution, dataset = _solve(deal, wanted.scenarios, wanted.monthly)
+        solution, dataset = _solve(deal, wanted)
     chosen = list(dict.fromkeys(wanted.scenarios)) or None
     document = summarise(deal, dataset, chosen)
     kept = dataset if chosen is None else dataset.sel(scenario=chosen)
@@ -134,16 +151,20 @@ def _after(advance: Callable[[str], None], stage: str, write: Callable[[Path], A
     return writer
 
 
-def _solve(deal: Deal, scenarios: tuple[str, ...], monthly: bool) -> tuple[Solution, xr.Dataset]:
-    """The lines worked out and labelled, with base among the scenarios whatever was asked for."""
-    from stuckstep.results import label, solve
+def _solve(deal: Deal, wanted: Wanted) -> tuple[Solution, xr.Dataset]:
+    """The lines worked out and labelled, with base among the scenarios whatever was asked for.
+
+    Every line is kept for the workbook; without one only those that the results show.
+    """
+    from stuckstep.results import is_shown, label, solve
     from stuckstep.results.validity import check_due_dates, check_monthly
 
-    if monthly:
+    if wanted.monthly:
         check_monthly(deal)
-    solution = solve(deal, ("base", *scenarios) if scenarios else None)
+    scenarios = ("base", *wanted.scenarios) if wanted.scenarios else None
+    solution = solve(deal, scenarios, is_shown if wanted.no_workbook else None)
     check_due_dates(solution)
-    return solution, label(solution, monthly=monthly)
+    return solution, label(solution, monthly=wanted.monthly)
 
 
 def _workbook(

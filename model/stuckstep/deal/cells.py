@@ -190,7 +190,7 @@ def _range(column: Column) -> str:
 def _bound_text(bound: float | datetime.date) -> str:
     if isinstance(bound, datetime.date):
         return bound.isoformat()
-    return f"{bound:.0e}".replace("+", "") if bound >= 1e7 else number_text(bound)
+    return f"{bound:.0e}".replace("+", "") if abs(bound) >= 1e7 else number_text(bound)
 
 
 def _check_bounds(column: Column, value: Value) -> None:

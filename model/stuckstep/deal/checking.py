@@ -65,8 +65,8 @@ def _is_new(sheets: Sheets, problem: Problem, known: Mapping[Problem, None]) -> 
 
 
 def _base_fault(shared: Index, problem: Problem) -> Fault:
-    cell = problem.cell.plain
-    row = shared.rows[cell.table].get(cell.row)
+    cell, rows = problem.cell, shared.rows[problem.cell.table]
+    row = rows.get(cell.row) or rows.get(cell.plain.row)
     column = cell.column if row else None
     return Fault(shared.deal.files[cell.table], row.number if row else None, column, problem.wrong, problem.allowed)
 

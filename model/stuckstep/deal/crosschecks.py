@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from stuckstep.deal import cells, layout
 from stuckstep.deal.records import Cell, Place, Value
+from stuckstep.deal.scenarios import BASE
 from stuckstep.deal.view import Check, NotJudged, Problem, View, listed, said
 
 ONCE_BASES = ("usd", "usd_per_rack", "usd_per_gpu", "usd_per_mw")
@@ -235,6 +236,29 @@ def opening_within(view: View, facility: str) -> Iterator[Problem]:
         )
 
 
+def rate_not_negative(view: View, facility: str) -> Iterator[Problem]:
+    """No loan bears less than nothing: interest is a claim, and no claim is below zero."""
+    if _rate(view, facility) < 0:
+        wrong = f"max(base_rate, floor) + margin is {cells.number_text(_rate(view, facility))}, below 0"
+        yield Problem(Cell("facilities", facility, "margin"), wrong, "a rate of 0 or more is allowed")
+
+
+def base_rate_not_negative(view: View, item: str) -> Iterator[Problem]:
+    """The same, where a scenario changes the base rate: no facility's row is changed then."""
+    if item == "base_rate" and view.sheets.scenarios[0] != BASE:
+        for facility in view.names("facilities"):
+            if _rate(view, facility) < 0:
+                wrong = f"the rate of {facility} becomes {cells.number_text(_rate(view, facility))}, below 0"
+                yield Problem(Cell("deal", item, "value"), wrong, "a rate of 0 or more is allowed")
+
+
+def _rate(view: View, facility: str) -> float:
+    base = view.get("deal", "base_rate", "value")
+    floor, margin = (view.get("facilities", facility, name) for name in ("floor", "margin"))
+    known = isinstance(base, float) and isinstance(floor, float) and isinstance(margin, float)
+    return cells.exact(max(base, floor) + margin) if known else 0.0  # type: ignore[type-var, operator, arg-type]
+
+
 def covered_here(view: View, support: str) -> Iterator[Problem]:
     """A support covers claims that are placed in its account and are no residual."""
     account = view.get("supports", support, "account")
@@ -275,9 +299,10 @@ _AMONG_ROWS: dict[str, list[Check]] = {
 }
 for _table, _checks in _AMONG_ROWS.items():
     STRUCTURE.setdefault(_table, []).extend(_checks)
-# Checks of numbers, made in every scenario; each reads no row but its own.
+# Checks of numbers, made in every scenario for each row that it changes.
 NUMBERS: dict[str, list[Check]] = {
+    "deal": [base_rate_not_negative],
     "phases": [not_empty],
     "claims": [idle_columns],
-    "facilities": [opening_within],
+    "facilities": [opening_within, rate_not_negative],
 }

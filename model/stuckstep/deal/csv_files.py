@@ -18,7 +18,7 @@ from stuckstep.deal.records import DealError, Fault, Reading
 _ESCAPED = re.compile(r"'+[=+\-@\t]")
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _BEGINNING = 20_000  # characters in which the headings are looked for
-_MOST_BYTES = 100_000_000
+_MOST_BYTES = 30_000_000
 _MOST_WORDS = 20
 _NOT_TEXT = {
     b"PK\x03\x04": "a workbook or archive",
@@ -79,10 +79,10 @@ def _text_of(file: Path) -> tuple[str, list[Reading]]:
     if what:
         raise NoCsvError(f"this is {what}, not CSV", "text is allowed")
     if content.startswith(_UTF16):
-        try:
-            return content.decode("utf-16"), [Reading(file.name, None, None, "the text is UTF-16", "")]
-        except UnicodeDecodeError:
-            raise NoCsvError("the UTF-16 text is broken", "UTF-8 text is allowed") from None
+        text = content.decode("utf-16", errors="replace")
+        if "\0" in text or "\ufffd" in text:  # UTF-32 begins like UTF-16
+            raise NoCsvError("the UTF-16 text is broken", "UTF-8 text is allowed")
+        return text, [Reading(file.name, None, None, "the text is UTF-16", "")]
     if b"\0" in content:
         raise NoCsvError(f"byte {content.index(0) + 1} is zero, so this is no text", "UTF-8 text is allowed")
     try:

@@ -36,6 +36,7 @@ class RawTable:
 SHAPES = "a folder of .csv files or one .xlsx workbook is allowed"
 OTHER_SHEETS = ", and sheets of your own that neither by name nor by headings could be one of them"
 NO_HEADINGS = ("no row holds headings", "the names of the columns are required")
+MOST_ROWS = 100_000
 _SEARCHED = 30  # rows among which the headings are looked for
 _TELLING = 3  # columns of a table that a row names by no accident
 _TITLE_CELLS = 2  # a row above the headings with more cells than this is no title
@@ -94,6 +95,8 @@ def table_of(
     dialect: Dialect = cells.PLAIN,
 ) -> RawTable:
     """The raw table in the rows of a file: the headings are looked for, and what stands above them are titles."""
+    if len(rows) > MOST_ROWS:
+        return spoilt(table, file, f"the table has {len(rows):,} rows", f"at most {MOST_ROWS:,} are allowed")
     place = find_headings(table, rows)
     if place is None:
         return spoilt(table, file, *NO_HEADINGS)

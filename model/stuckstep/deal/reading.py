@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from stuckstep.deal import cells, layout
 from stuckstep.deal.checking import Spoilt, cross_faults
+from stuckstep.deal.limits import too_large, too_many
 from stuckstep.deal.naming import as_known
 from stuckstep.deal.raw import known_headings, read_raw
 from stuckstep.deal.records import Deal, DealError, Fault, Reading, Row
@@ -40,7 +41,8 @@ def read(path: str | PathLike[str]) -> Deal:
     log += renamed
     name = path.resolve().name if path.is_dir() else path.stem
     deal = Deal(name, tables, columns, files, path, digest(tables), tuple(in_order(log, files)))
-    faults += [*cross_faults(deal, spoilt), *run_faults(deal, spoilt.tables)]
+    faults += too_many(deal) or [*cross_faults(deal, spoilt), *run_faults(deal, spoilt.tables)]
+    faults = faults or too_large(deal)
     if faults:
         raise DealError(in_order(faults, files))
     return deal

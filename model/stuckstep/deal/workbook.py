@@ -98,7 +98,7 @@ def _load(path: Path, content: bytes, values: bool) -> tuple[dict[str, _Sheet], 
                 sheets[listed.name] = _sheet(made, found.parser, listed.state)
             return sheets, _MACROS in reader.valid_files
     except Exception as error:  # openpyxl raises whatever the damage leads to
-        about = str(error).split("\n")[0].strip("'\"")
+        about = str(error.args[0] if error.args else error).split("\n")[0]
         raise refused(path, f"this is no readable workbook ({type(error).__name__}: {about})") from None
 
 

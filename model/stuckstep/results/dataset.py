@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
@@ -11,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from stuckstep.deal import Deal
-from stuckstep.rules import all_claims
+from stuckstep.rules import Line, all_claims
 from stuckstep.rules.checks import ALERTS, LAWS
 
 from .checks import check_variables
@@ -38,14 +39,44 @@ def run(deal: Deal, scenarios: Sequence[str] | None = None, *, monthly: bool = F
     if monthly:
         check_monthly(deal)
     wanted = None if scenarios is None else tuple(dict.fromkeys(("base", *scenarios)))
-    solution = solve(deal, wanted)
+    solution = solve(deal, wanted, is_shown)
     check_due_dates(solution)
     dataset = label(solution, monthly=monthly)
     return dataset if scenarios is None else dataset.sel(scenario=list(dict.fromkeys(scenarios)))
 
 
+def is_shown(line: Line) -> bool:
+    """Whether `label` reads a line: the workings by phase are many times as many, and fill the memory of a large deal.
+
+    The due dates are kept for `check_due_dates`.
+    """
+    if line.table in ("steps", "phases", "checks") or (line.table, line.item) in _SHOWN_BY_PHASE:
+        return True
+    return line.phase is None and (line.table, line.item) in _shown()
+
+
+_SHOWN_BY_PHASE = {
+    ("contracts", "billed"),
+    ("contracts", "collected"),
+    ("contracts", "prepaid"),
+    ("claims", "due date"),
+}
+
+
+@cache
+def _shown() -> frozenset[tuple[str, str]]:
+    return frozenset((row["table"], row["item"]) for row in _variables())
+
+
+@cache
+def _variables() -> tuple[dict[str, str], ...]:
+    """The rows of variables.csv."""
+    with files(__package__).joinpath("variables.csv").open(encoding="utf-8") as table:
+        return tuple(csv.DictReader(table))
+
+
 def label(solution: Solution, *, monthly: bool = False) -> xr.Dataset:
-    """The Dataset of a solution that kept every line and holds the scenario base."""
+    """The Dataset of a solution that kept every line, or all that are shown, and holds the scenario base."""
     xr.set_options(arithmetic_join="exact")  # type: ignore[no-untyped-call]
     period = "month" if monthly else "quarter"
     grid = Grid(solution, monthly)
@@ -93,19 +124,18 @@ def _unit(solution: Solution, unit: str) -> str:
 
 def _tabled(solution: Solution, grid: Grid) -> Iterator[tuple[str, Variable]]:
     """The variables that are one line for each label of a dimension: the rows of variables.csv."""
-    with files(__package__).joinpath("variables.csv").open(encoding="utf-8") as table:
-        for row in csv.DictReader(table):
-            labels = names(solution, row["dimension"])
-            lines = [f"{row['table']}.{label}.{row['item']}" for label in labels]
-            values = _stack(solution.line, lines, _shape(solution))
-            method = STOCK if "point" in row["cell_methods"] else FLOW
-            if row["variable"] == "claim_claimed":
-                values = _claimed(solution, grid, labels)
-            else:
-                values = grid.roll_up(values, method)
-            attributes = {key: row[key] for key in ("long_name", "cell_methods", "formula")}
-            attributes["units"] = _unit(solution, row["unit"])
-            yield row["variable"], ((row["dimension"], "quarter", "scenario"), values, attributes)
+    for row in _variables():
+        labels = names(solution, row["dimension"])
+        lines = [f"{row['table']}.{label}.{row['item']}" for label in labels]
+        values = _stack(solution.line, lines, _shape(solution))
+        method = STOCK if "point" in row["cell_methods"] else FLOW
+        if row["variable"] == "claim_claimed":
+            values = _claimed(solution, grid, labels)
+        else:
+            values = grid.roll_up(values, method)
+        attributes = {key: row[key] for key in ("long_name", "cell_methods", "formula")}
+        attributes["units"] = _unit(solution, row["unit"])
+        yield row["variable"], ((row["dimension"], "quarter", "scenario"), values, attributes)
 
 
 def _claimed(solution: Solution, grid: Grid, claims: Sequence[str]) -> Array:

@@ -1,6 +1,6 @@
 """Runs the lines of a deal for its scenarios, whatever their structures, and gives any line's values by scenario."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stuckstep.deal import Deal, Periods, Sheets, base, periods, scenario_names, variants
 from stuckstep.engines import arrays
-from stuckstep.rules import Lines, build
+from stuckstep.rules import Line, Lines, build
 
 Array = NDArray[np.float64]
 
@@ -71,8 +71,12 @@ class Solution:
             yield part, [position[name] for name in part.sheets.scenarios]
 
 
-def solve(deal: Deal, scenarios: Sequence[str] | None = None, keep: Iterable[str] | None = None) -> Solution:
-    """Works the lines out for the scenarios named (all by default), keeping the lines named (all by default).
+def solve(
+    deal: Deal,
+    scenarios: Sequence[str] | None = None,
+    keep: Iterable[str] | Callable[[Line], bool] | None = None,
+) -> Solution:
+    """Works the lines out for the scenarios named (all by default), keeping the lines named or chosen (all by default).
 
     DealError for a scenario the deal does not have.
     """
@@ -84,9 +88,14 @@ def solve(deal: Deal, scenarios: Sequence[str] | None = None, keep: Iterable[str
     return Solution(deal, grid, chosen, parts)
 
 
-def _solve_part(sheets: Sheets, plan: Sheets, grid: Periods, keep: Iterable[str] | None) -> Part:
+def _solve_part(
+    sheets: Sheets, plan: Sheets, grid: Periods, keep: Iterable[str] | Callable[[Line], bool] | None
+) -> Part:
     lines = build(sheets, plan)
-    wanted = None if keep is None else [name for name in keep if name in lines]
+    if callable(keep):
+        wanted: list[str] | None = [name for name, line in lines.items() if keep(line)]
+    else:
+        wanted = None if keep is None else [name for name in keep if name in lines]
     program = arrays.translate(lines, wanted)
     clock = arrays.Clock(grid.first_day, grid.next_first_day)
     count = len(sheets.scenarios)

@@ -154,16 +154,27 @@ def _price_list_errors(lines: Lines, sheets: Sheets) -> Iterable[Node]:
         says = f"years of {row} in {phase} beyond its list of prices"
         return lines.add("checks", row, f"{table} beyond list", "years", says, over, phase=phase)
 
+    def say_all(table: str, row: str, parts: list[Node]) -> Node:
+        """Phases by row first: a sum of every claim in every phase is longer than a spreadsheet engine takes."""
+        says = f"years of {row} beyond its lists of prices"
+        return lines.add("checks", row, f"{table} beyond lists", "years", says, total(parts))
+
     for contract in sheets.keys("contracts"):
-        for phase in billed_phases(sheets, contract):
-            billed = lines.at("contracts", contract, "days billed", phase)
-            yield say("contracts", contract, phase, most(billed, amount(sheets, "contracts", contract, "term_days")))
+        term = amount(sheets, "contracts", contract, "term_days")
+        phases = billed_phases(sheets, contract)
+        days = [most(lines.at("contracts", contract, "days billed", phase), term) for phase in phases]
+        parts = [say("contracts", contract, phase, one) for phase, one in zip(phases, days, strict=True)]
+        yield say_all("contracts", contract, parts)
     for claim in sheets.keys("claims"):
-        for phase in claim_phases(sheets, claim) if sheets.kind(claim) == "recurring" else ():
-            end = HORIZON - amount(sheets, "claims", claim, "net_days")
-            if not is_blank(sheets, "claims", claim, "term_days"):
-                end = least(end, lines.at("claims", claim, "end", phase))
-            yield say("claims", claim, phase, end - lines.at("claims", claim, "begins", phase))
+        if sheets.kind(claim) != "recurring":
+            continue
+        end = HORIZON - amount(sheets, "claims", claim, "net_days")
+        is_endless = is_blank(sheets, "claims", claim, "term_days")
+        parts = []
+        for phase in claim_phases(sheets, claim):
+            last = end if is_endless else least(end, lines.at("claims", claim, "end", phase))
+            parts.append(say("claims", claim, phase, last - lines.at("claims", claim, "begins", phase)))
+        yield say_all("claims", claim, parts)
 
 
 def _add_alerts(lines: Lines, sheets: Sheets, claims: list[Claim]) -> None:

@@ -48,10 +48,11 @@ class Node:
         return Node("divide", (self, other))
 
     def walk(self) -> Iterator["Node"]:
-        """This node and all below it, from the top."""
-        yield self
-        for part in self.parts:
-            yield from part.walk()
+        """This node and all below it, from the top. A sum of thousands is as deep as it is long: no recursion."""
+        ahead = [self]
+        while ahead:
+            yield (node := ahead.pop())
+            ahead += reversed(node.parts)
 
 
 def number(value: float) -> Node:

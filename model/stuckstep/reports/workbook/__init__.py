@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import xarray as xr
 
-from stuckstep.deal import Deal, variants
+from stuckstep.deal import Deal, DealError, variants
+from stuckstep.deal.limits import too_large
 from stuckstep.results import Solution, label, solve
 
 from .book import put_together
@@ -18,7 +19,7 @@ from .model import model_of
 from .publishing import publish
 from .values import WorkbookError, compare, recalculate
 
-__all__ = ["Report", "WorkbookError", "export"]
+__all__ = ["Report", "WorkbookError", "export", "refuse_large"]
 
 
 class Report(NamedTuple):
@@ -29,6 +30,12 @@ class Report(NamedTuple):
     formulas: int
     compared: int
     worst: float
+
+
+def refuse_large(deal: Deal) -> None:
+    """DealError where a deal is too large for a workbook, before anything of it is worked out."""
+    if faults := too_large(deal, "a workbook"):
+        raise DealError(faults)
 
 
 def export(
@@ -43,9 +50,10 @@ def export(
 
     `solution` and `dataset` save working them out again; they must keep every line and hold every scenario of the deal.
     WorkbookError, and no file or the old one, where it cannot be written or a formula disagrees with the engine.
-    DealError for an unknown scenario.
+    DealError for an unknown scenario, and for a deal that is too large for a workbook.
     """
     path = Path(path)
+    refuse_large(deal)
     solution = solve(deal) if solution is None else solution
     if selected not in solution.scenarios:
         variants(deal, [selected])  # says that there is no such scenario
