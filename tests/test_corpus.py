@@ -184,6 +184,7 @@ FOLDERS: dict[str, Callable[[Path], object]] = {
     "a lockup of a residual": put(("claims", "distribution", "lockup", "release")),
     "a step called after a trigger": more("steps", "order,memory,,1,,,"),
     "a support without effect": put(("supports", "sponsor_equity", "covers", "distribution")),
+    "scenarios without their table": text("scenarios", "scenario,table,", "scenario,source,"),
     "scenario base": scenario("Base", "steps", "power", "delay", "1"),
     "scenario without a name": scenario("", "steps", "power", "delay", "1"),
     "scenario of no table": scenario("x", "stepz", "power", "delay", "1"),

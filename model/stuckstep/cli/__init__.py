@@ -5,6 +5,7 @@ place that cannot be written; 3 for an error of the program itself; 130 when it 
 """
 
 import atexit
+import errno
 import gc
 import os
 import sys
@@ -15,6 +16,10 @@ import click
 from . import check, convert, explain, export, library, report, run, studies
 
 ORDER = ("run", "check", "new", "convert", "explain", "export", "report", "app", "compare", "facts")
+
+
+# What a machine that is full says; no fault of the program, wherever it happens.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE)
 
 
 class Commands(click.Group):
@@ -58,6 +63,8 @@ def _make_quick(command: list[str]) -> None:
 
 def _tell(error: Exception) -> int:
     """Prints what went wrong, one line for each fault, and gives the exit code."""
+    import tempfile
+
     from stuckstep.deal import DealError
 
     if isinstance(error, DealError):
@@ -67,6 +74,15 @@ def _tell(error: Exception) -> int:
     if type(error).__name__ == "WorkbookError":
         click.echo(_one_line(str(error)), err=True)
         return 2 if isinstance(error.__cause__ or error.__context__, OSError) else 1
+    if isinstance(error, OSError) and error.errno in FULL:
+        where = error.filename or tempfile.gettempdir()
+        click.echo(
+            f"{_one_line(str(where))}: cannot be written ({os.strerror(error.errno)}); more room is needed", err=True
+        )
+        return 2
+    if isinstance(error, MemoryError):
+        click.echo("there is not enough memory for this deal; fewer scenarios, phases or quarters are needed", err=True)
+        return 2
     if os.environ.get("STUCKSTEP_TRACEBACK") == "1":
         raise error
     about = f"{type(error).__name__}: {_one_line(str(error))}"

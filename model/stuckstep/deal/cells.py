@@ -58,7 +58,7 @@ def otherwise(raw: Raw, value: Value) -> tuple[str, str] | None:
     if isinstance(raw, str):
         text = tidy(raw)
         if isinstance(value, float):
-            same = numerals.is_plain(text)
+            same = numerals.is_plain(text) and float(text) == value  # more digits than 15 are dropped
         elif isinstance(value, datetime.date):
             same = written_dates.is_plain(text)
         else:

@@ -117,7 +117,8 @@ class TableReader:
             del columns["column"]
         values: dict[str, Value] = {"column": None}
         values |= {name: self._cell(number, column, found, None) for name, column in columns.items()}
-        target = self._target(number, values) if len(self.faults) == before else None
+        is_whole = len(self.faults) == before and all(values[name] is not None for name in columns)
+        target = self._target(number, values) if is_whole else None
         if target is None:
             return {}
         typed = self._cell(number, target, found, None, "value")

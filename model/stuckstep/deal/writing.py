@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
-import os
 import re
-import shutil
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
 from stuckstep.deal import layout
 from stuckstep.deal.cells import to_text
+from stuckstep.deal.placing import put
 from stuckstep.deal.reading import read
 from stuckstep.deal.records import Deal, DealError, Fault, Value
 
@@ -49,26 +49,21 @@ def _appear(path: Path, fill: Callable[[Path], None]) -> None:
     """Fill a file or folder beside the path and move it there when it is whole."""
     if path.is_symlink() or (path.exists() and not _is_empty_folder(path)):
         raise DealError([Fault(str(path), None, None, "something is there already", "a new path is allowed")])
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        fill(part)
-        if path.exists():
-            path.rmdir()
-        part.rename(path)
+        put(path, lambda part: _fill_free(part, path, fill))
     except OSError as error:
         wrong = f"cannot be written ({error.strerror})"
         raise DealError([Fault(str(path), None, None, wrong, "a path that can be written is allowed")]) from None
-    finally:
-        _remove(part)
 
 
-def _remove(part: Path) -> None:
-    """Remove what is left of a write that failed."""
-    if part.is_dir():
-        shutil.rmtree(part, ignore_errors=True)
-    elif part.exists():
-        part.unlink()
+def _fill_free(part: Path, path: Path, fill: Callable[[Path], None]) -> None:
+    """Fill a file or folder whose place was free, and must still be."""
+    fill(part)
+    if path.is_dir():
+        path.rmdir()
+    elif path.exists():
+        raise FileExistsError(errno.EEXIST, "something is there by now", str(path))
 
 
 def _is_empty_folder(path: Path) -> bool:

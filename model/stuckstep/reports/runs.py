@@ -7,8 +7,6 @@ import json
 import os
 import platform
 import re
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -21,6 +19,7 @@ import pandas as pd
 import xarray as xr
 
 from stuckstep.deal import Deal, DealError, Fault
+from stuckstep.deal.placing import filling, move_all
 
 from . import tables
 from .storage import write_results
@@ -97,26 +96,26 @@ def _refuse_open(folder: Path, names: Iterable[str]) -> None:
 def write_whole(
     folder: Path, writers: Mapping[str, Writer], record: Callable[[Path], dict[str, Any]], timings: Timings
 ) -> list[Path]:
-    """Writes every file beside its place, then run.json, and moves all there; puts the old ones back on failure."""
+    """Writes every file beside its place, then run.json, and moves all there; puts the old ones back on failure.
+
+    run.json goes first and comes last: where it stands, every file it names is of its own run.
+    """
     created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    part: Path | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
-        for name, writer in writers.items():
-            with timings.of(name):
-                writer(part / name)
-        text = json.dumps(record(part), indent=2, ensure_ascii=False)
-        (part / "run.json").write_text(text + "\n", encoding="utf-8")
-        _move([*writers, "run.json"], part, folder)
+        with filling(folder) as part:
+            for name, writer in writers.items():
+                with timings.of(name):
+                    writer(part / name)
+            text = json.dumps(record(part), indent=2, ensure_ascii=False)
+            (part / "run.json").write_text(text + "\n", encoding="utf-8")
+            move_all(part, folder, [*writers, "run.json"])
     except OSError as error:
         wrong = f"cannot be written ({_reason(error)})"
         raise DealError(
             [Fault(str(folder), None, None, wrong, "a folder that can be written is allowed (--out)")]
         ) from None
     finally:
-        if part is not None:
-            shutil.rmtree(part, ignore_errors=True)
         for parent in created:
             with contextlib.suppress(OSError):
                 parent.rmdir()  # only an empty one goes
@@ -127,27 +126,6 @@ def _reason(error: OSError) -> str:
     """What the system says is wrong; h5py buries its number in a long message."""
     number = error.errno or next(map(int, re.findall(r"errno = ([0-9]+)", str(error))), None)
     return os.strerror(number) if number else str(error).splitlines()[0]
-
-
-def _move(names: list[str], part: Path, folder: Path) -> None:
-    """Moves the files from part to folder. Copies of the old ones are kept until the last is in place."""
-    old = part / "old"
-    old.mkdir()
-    for name in names:
-        if (folder / name).exists():
-            shutil.copy2(folder / name, old / name)
-    moved: list[str] = []
-    try:
-        for name in names:
-            os.replace(part / name, folder / name)
-            moved.append(name)
-    except OSError:
-        for name in moved:
-            if (old / name).exists():
-                os.replace(old / name, folder / name)
-            else:
-                (folder / name).unlink()
-        raise
 
 
 def _record(deal: Deal, dataset: xr.Dataset, part: Path, timings: Timings) -> dict[str, Any]:

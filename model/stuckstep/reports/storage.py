@@ -6,8 +6,7 @@ are are put in other words and back: `units` of dates (NetCDF needs the field fo
 readers take for a span of time), and truth values.
 """
 
-import os
-import tempfile
+import io
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ import h5py
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+
+from stuckstep.deal.placing import put
 
 EPOCH = "seconds since 1970-01-01"
 _SAID = "said_units"  # where the units of a date stand in the file
@@ -28,15 +29,9 @@ def write_results(dataset: xr.Dataset, path: str | PathLike[str]) -> None:
 
     OSError where it cannot be written; TypeError for a kind of value that no results hold.
     """
-    path = Path(path)
-    handle, part = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    os.close(handle)
-    try:
-        _write(dataset, part)
-        os.chmod(part, 0o666 & ~_umask())
-        os.replace(part, path)
-    finally:
-        Path(part).unlink(missing_ok=True)
+    content = io.BytesIO()  # a full disk under an open HDF5 file ends the program without a word
+    _write(dataset, content)
+    put(Path(path), lambda part: part.write_bytes(content.getbuffer()))
 
 
 def read_results(path: str | PathLike[str]) -> xr.Dataset:
@@ -53,15 +48,8 @@ def read_results(path: str | PathLike[str]) -> xr.Dataset:
     return dataset
 
 
-def _umask() -> int:
-    """The mask that new files get; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _write(dataset: xr.Dataset, path: str) -> None:
-    with h5py.File(path, "w", track_order=True) as file:
+def _write(dataset: xr.Dataset, content: io.BytesIO) -> None:
+    with h5py.File(content, "w", track_order=True) as file:
         scales = {}
         for place, name in enumerate(dataset.sizes):
             scales[name] = _create(file, str(name), dataset.variables[name])

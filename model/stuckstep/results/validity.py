@@ -1,12 +1,16 @@
-"""What can only be judged once the schedule is worked out: a once claim may not fall due before the deal starts."""
+"""What can only be judged once the schedule is worked out: what falls due before the start, or ends past all dates."""
 
+import datetime
 from collections.abc import Iterator
 
-from stuckstep.deal import Deal, DealError, Fault, base, from_serial, scenario_names
+from stuckstep.deal import Deal, DealError, Fault, base, from_serial, scenario_names, serial
 from stuckstep.rules.claims import claim_phases
 from stuckstep.rules.lines import name_of
 
 from .solve import Solution, solve
+
+# Terms and net days of a century come on top, and all of it stays before the day that stands for never.
+_LATEST = datetime.date(9500, 1, 1)
 
 
 def check_schedule(deal: Deal) -> None:
@@ -15,17 +19,35 @@ def check_schedule(deal: Deal) -> None:
 
 
 def check_due_dates(solution: Solution) -> None:
-    """DealError where a once claim falls due before the first period: one fault for each claim."""
-    faults = [fault for claim in solution.plan.keys("claims") for fault in _early(solution, claim)]
+    """DealError where a once claim falls due before the first period, or a step ends where no date reaches.
+
+    One fault for each claim, and one for the first such step.
+    """
+    faults = [*_beyond(solution)][:1]
+    faults += [fault for claim in solution.plan.keys("claims") for fault in _early(solution, claim)]
     if faults:
         raise DealError(faults)
 
 
 def _due_dates(deal: Deal) -> list[str]:
-    """The names that due dates can have in any scenario: phases may differ from base."""
+    """The names that due dates can have in any scenario, whose phases may differ from base, and the steps' ends."""
     sheets = base(deal)
     phases = (*sheets.keys("phases"), "deal")
-    return [name_of("claims", claim, "due date", phase) for claim in sheets.keys("claims") for phase in phases]
+    ends = [name_of("steps", step, "finish", phase) for step in sheets.keys("steps") for phase in phases[:-1]]
+    return ends + [name_of("claims", claim, "due date", phase) for claim in sheets.keys("claims") for phase in phases]
+
+
+def _beyond(solution: Solution) -> Iterator[Fault]:
+    """A fault for each step that ends later than any date that is reckoned with, in some scenario."""
+    deal, latest = solution.deal, serial(_LATEST)
+    for number, step in ((row.number, row.cells["step"]) for row in deal.tables["steps"]):
+        for phase in solution.plan.keys("phases"):
+            late = solution.static(name_of("steps", str(step), "finish", phase)) > latest
+            if late.any():
+                first = solution.scenarios[int(late.argmax())]
+                shown = "" if first == "base" else f" in scenario {first}"
+                wrong = f"{step} in {phase} ends after {_LATEST}{shown}"
+                yield Fault(deal.files["steps"], number, "step", wrong, f"an end by {_LATEST} is allowed")
 
 
 def _early(solution: Solution, claim: str) -> Iterator[Fault]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -21,9 +19,7 @@ def write_studies(studies: Mapping[str, xr.Dataset], folder: Path) -> list[Path]
         path = folder / f"study_{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}.nc"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".part-", dir=folder) as part:
-                write_results(study, Path(part) / path.name)
-                os.replace(Path(part) / path.name, path)
+            write_results(study, path)
         except OSError as error:
             wrong = f"cannot be written ({error.strerror or error})"
             raise DealError(

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from stuckstep.deal import Deal
 from stuckstep.deal.facts import facts as facts_by_id
+from stuckstep.deal.placing import put
 from stuckstep.results import run as run_deal
 from stuckstep.rules.checks import ALERTS, LAWS
 
@@ -69,12 +70,7 @@ def write_report(deal: Deal, dataset: xr.Dataset, path: str | os.PathLike[str], 
     content = report_bytes(deal, dataset, scenario)
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    put(path, lambda part: part.write_bytes(content))
 
 
 def report_bytes(deal: Deal, dataset: xr.Dataset, scenario: str | None = None) -> bytes:
