@@ -44,6 +44,19 @@ RAISED: list[tuple[str, list[Change], str, str]] = [
     ("odd_density", [("phases", "su1", "mw", "0.0012")], "su1", "0.0012 MW for 8 racks"),
     ("nothing_counted", [("phases", "su1", "mw", "0")], "anchor", "usd_per_mw_year comes to nothing in su1"),
     ("nothing_counted", [("phases", "su1", "gpus_per_rack", "0")], "hbm", "usd_per_gpu comes to nothing in su1"),
+    (
+        "no_change",
+        [("scenarios", "power_late", "value", "0")],
+        "power_late",
+        "scenarios.csv, row 2: no_change power_late: every cell it changes holds what it holds in base",
+    ),
+    ("unused", [("parties", "auditor", "role", "audits")], "auditor", "parties.csv, row 11: unused auditor: nothing"),
+    (
+        "shares_above",
+        [("claims", "chips_delivery", "share", "0.95")],
+        "chips_delivery",
+        "with chips_deposit it pays chipmaker 105% of one cost in su1",
+    ),
     ("no_contract", [("phases", "su1", "contract", "")], "su1", "the phase has no contract"),
     ("never_bills", [("steps", "onboarding", "days", "9999")], "su1", "billing is planned for 20"),
     (

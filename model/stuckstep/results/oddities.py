@@ -126,7 +126,7 @@ def refund_missing(plan: Plan) -> Iterator[Found]:
 
 
 def unused(plan: Plan) -> Iterator[Found]:
-    """Contracts and accounts without effect."""
+    """Contracts, accounts and parties without effect."""
     for contract in plan.sheets.keys("contracts"):
         if not plan.phases_of("contracts", contract):
             yield found("unused", "contracts", contract, "no phase names the contract")
@@ -136,6 +136,43 @@ def unused(plan: Plan) -> Iterator[Found]:
     for account in plan.sheets.keys("accounts"):
         if account not in used:
             yield found("unused", "accounts", account, "nothing is paid into the account or out of it")
+    for party in _unnamed(plan):
+        yield found("unused", "parties", party, "nothing names the party")
+
+
+def _unnamed(plan: Plan) -> Iterator[str]:
+    """Parties that no cell names, in base or in any scenario."""
+    columns = [column for column in schema() if "parties" in column.sources]
+    named = {plan.text(one.table, row, one.column) for one in columns for row in plan.sheets.keys(one.table)}
+    for changes in plan.sheets.index.changes.values():
+        named |= {str(row.cells["value"]) for row in changes.values()}
+    return (party for party in plan.sheets.keys("parties") if party not in named)
+
+
+def no_change(plan: Plan) -> Iterator[Found]:
+    """Scenarios that are base under another name."""
+    sheets = plan.sheets
+    for scenario, changes in sheets.index.changes.items():
+        if all(sheets.input(cell, scenario) == sheets.input(cell, BASE) for cell in changes):
+            yield found("no_change", "scenarios", scenario, "every cell it changes holds what it holds in base")
+
+
+def shares_above(plan: Plan) -> Iterator[Found]:
+    """Parts of one cost that come to more than the whole: claims alike but for their share and where they are paid."""
+    parts: dict[tuple[object, ...], dict[str, float]] = {}
+    for claim in plan.sheets.keys("claims"):
+        if plan.text("claims", claim, "kind") != "residual":
+            alike = [plan.text("claims", claim, column) for column in ("payee", "kind", "basis")]
+            rate, share = (plan.number("claims", claim, column) for column in ("rate", "share"))
+            for phase in plan.phases_of("claims", claim):
+                parts.setdefault((*alike, rate, phase), {})[claim] = share
+    most = codes()["shares_above"].most
+    for (payee, *_, where), shares in parts.items():
+        *others, last = shares
+        if min(shares.values()) < 1 and sum(shares.values()) > most + 1e-9:
+            percent = number_text(100 * sum(shares.values()))
+            said = f"with {', '.join(others)} it pays {payee} {percent}% of one cost in {where}"
+            yield found("shares_above", "claims", last, said)
 
 
 def never_funded(plan: Plan) -> Iterator[Found]:

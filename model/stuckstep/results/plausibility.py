@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from stuckstep.deal import Deal
+from stuckstep.deal import Deal, layout
 from stuckstep.deal.records import place
 from stuckstep.deal.warning_codes import codes
 
@@ -55,4 +55,5 @@ def accepted_in_vain(deal: Deal, raised: list[Warned]) -> list[str]:
 
 def _number(deal: Deal, one: Found) -> int | None:
     """The row in which something odd stands."""
-    return next((row.number for row in deal.tables[one.table] if next(iter(row.cells.values())) == one.row), None)
+    key = layout.key(one.table)
+    return next((row.number for row in deal.tables[one.table] if row.cells[key] == one.row), None)
