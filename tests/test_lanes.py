@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from stuckstep.studies import batch as batches
 from stuckstep.studies.axes import axis, model_of
 
 lanes = pytest.importorskip("stuckstep.engines.arrays.lanes", reason="numba is an extra")
+LIBRARY = Path(__file__).parents[1] / "assumptions"
 EVERY_SHAPE = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 
 
@@ -54,6 +56,15 @@ def test_lanes_are_the_arrays_bit_for_bit(tables, every, tmp_path_factory):
         size = len(sheets.scenarios)
         expected = arrays.worker(job, size)(columns, size)
         assert_same(lanes.worker(job, size)(columns, size), expected)
+
+
+@pytest.mark.parametrize("deck", [path.name for path in sorted(LIBRARY.iterdir()) if (path / "deal.csv").exists()])
+def test_lanes_are_the_arrays_on_every_shipped_deck(deck):
+    deal = read(LIBRARY / deck)
+    for sheets in variants(deal):
+        job, columns = job_of(sheets, base(deal), every=True)
+        size = len(sheets.scenarios)
+        assert_same(lanes.worker(job, size)(columns, size), arrays.worker(job, size)(columns, size))
 
 
 @EVERY_SHAPE

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from .operations import Operation, Program
 
-LONGEST = 4  # terms of a sum in one operation
+LONGEST = 6  # terms of a sum in one operation
+READ_BY_A_SHARE = 2  # how often a share reads the cash at hand
 # Pairs that become one operation: what is drawn in, and which part of the other it is.
 PAIRS: Mapping[tuple[str, str, int], str] = {
     ("multiply", "multiply", 0): "multiply multiply",  # a * b * c
@@ -55,22 +56,24 @@ def _mask_of(place: int, program: Program, varies: Sequence[bool]) -> int:
 def _share(
     one: Operation, operations: Sequence[Operation], near: Sequence[bool], readers: Mapping[int, int]
 ) -> Operation | None:
-    """The share of a rank, five operations of the waterfall: IF(wanted <= cash + near, all, MAX(0, cash) / wanted).
+    """The share of a rank, five operations of the waterfall: IF(wanted <= held + near, all, held / wanted).
 
-    Its parts are cash, wanted, near and all.
+    Its parts are cash, wanted, near and all, where held is MAX(0, cash).
     """
     if one.operator != "choose" or not near[0] or not near[2]:
         return None
     test, part = operations[one.parts[0]], operations[one.parts[2]]
     if test.operator != "upto" or part.operator != "ratio" or test.parts[0] != part.parts[1]:
         return None
-    reach, some = operations[test.parts[1]], operations[part.parts[0]]
-    if reach.operator != "add" or some.operator != "most" or readers[test.parts[1]] > 1 or readers[part.parts[0]] > 1:
+    reach, held = operations[test.parts[1]], part.parts[0]
+    if reach.operator != "add" or reach.parts[0] != held or readers[test.parts[1]] > 1:
         return None
-    nothing, (cash, nearness) = operations[some.parts[0]], reach.parts
-    if nothing != Operation("number", (), 0.0) or some.parts[1] != cash or len(some.parts) > 2:
+    most = operations[held]
+    if most.operator != "most" or operations[most.parts[0]] != Operation("number", (), 0.0):
         return None
-    return Operation("share", (cash, test.parts[0], nearness, one.parts[1]), None)
+    # the largest of zero and what is zero or more is itself, so what others read as well is worked here once more
+    cash = most.parts[1] if readers[held] == READ_BY_A_SHARE else held
+    return Operation("share", (cash, test.parts[0], reach.parts[1], one.parts[1]), None)
 
 
 def _drawn_together(

@@ -15,7 +15,7 @@ OPERATORS = (
     "month", "copy", "pick", "sum 3", "sum 4", "multiply multiply", "multiply divide", "multiply add", "add product",
     "subtract product", "most difference", "add one", "multiply one", "divide one", "least one", "most one",
     "one below", "below one", "one upto", "upto one", "multiply one one", "scale", "most difference one", "share",
-    "from one", "pick one",
+    "from one", "pick one", "sum 5", "sum 6", "pay",
 )  # fmt: skip
 NUMBERS = {name: number for number, name in enumerate(OPERATORS)}
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -44,6 +44,12 @@ def month_of(date: float) -> float:
     month = shifted + 3 if shifted < 10 else shifted - 9
     calendar = year + cycle * 400 + (1 if month <= 2 else 0)
     return float(calendar * 12 + month)
+
+
+@compiled
+def sign(signs: int, bit: int) -> float:
+    """-1 where the bit is set, else 1."""
+    return 1.0 - 2.0 * ((signs >> bit) & 1)
 
 
 @compiled
@@ -104,17 +110,17 @@ def carry_out(code: Any, listed: Any, numbers: Any, r: Any, lanes: int) -> None:
             for i in range(lanes):
                 r[out, i] = r[a, i]
         elif operator == 14:
-            first = code[step, 6]
+            first = code[step, 8]
             for i in range(lanes):
                 r[out, i] = r[listed[first + np.int64(r[a, i])], i]
         elif operator == 15:
-            signs = code[step, 6]
-            s, t = 1.0 - 2.0 * (signs & 1), 1.0 - 2.0 * ((signs >> 1) & 1)
+            signs = code[step, 8]
+            s, t = sign(signs, 0), sign(signs, 1)
             for i in range(lanes):
                 r[out, i] = r[a, i] + s * r[b, i] + t * r[c, i]
         elif operator == 16:
-            signs = code[step, 6]
-            s, t, u = 1.0 - 2.0 * (signs & 1), 1.0 - 2.0 * ((signs >> 1) & 1), 1.0 - 2.0 * ((signs >> 2) & 1)
+            signs = code[step, 8]
+            s, t, u = sign(signs, 0), sign(signs, 1), sign(signs, 2)
             for i in range(lanes):
                 r[out, i] = r[a, i] + s * r[b, i] + t * r[c, i] + u * r[d, i]
         elif operator == 17:
@@ -191,18 +197,34 @@ def carry_out(code: Any, listed: Any, numbers: Any, r: Any, lanes: int) -> None:
             near, all_of_it = r[c, 0], r[d, 0]
             for i in range(lanes):
                 cash, wanted = r[a, i], r[b, i]
-                some = cash if cash > 0.0 else 0.0
-                part = some / wanted
+                held = cash if cash > 0.0 else 0.0
+                part = held / wanted
                 part = part if wanted > 0.0 else 0.0
-                r[out, i] = all_of_it if wanted <= cash + near else part
+                r[out, i] = all_of_it if wanted <= held + near else part
         elif operator == 36:
             x = r[b, 0]
             for i in range(lanes):
                 r[out, i] = x - r[a, i]
         elif operator == 37:
-            first = code[step, 6]
+            listed_numbers = numbers[code[step, 8] :]
             for i in range(lanes):
-                r[out, i] = numbers[first + np.int64(r[a, i])]
+                r[out, i] = listed_numbers[np.uint32(np.int32(r[a, i]))]
+        elif operator == 38:
+            signs, e = code[step, 8], code[step, 6]
+            s, t, u, v = sign(signs, 0), sign(signs, 1), sign(signs, 2), sign(signs, 3)
+            for i in range(lanes):
+                r[out, i] = r[a, i] + s * r[b, i] + t * r[c, i] + u * r[d, i] + v * r[e, i]
+        elif operator == 39:
+            signs, e, f = code[step, 8], code[step, 6], code[step, 7]
+            s, t, u, v, w = sign(signs, 0), sign(signs, 1), sign(signs, 2), sign(signs, 3), sign(signs, 4)
+            for i in range(lanes):
+                r[out, i] = r[a, i] + s * r[b, i] + t * r[c, i] + u * r[d, i] + v * r[e, i] + w * r[f, i]
+        elif operator == 40:  # what is paid, into `out`, and what is then still open, into `c`
+            for i in range(lanes):
+                x = r[a, i]
+                y = x * r[b, i]
+                r[out, i] = y
+                r[c, i] = x - y
 
 
 @compiled
@@ -241,14 +263,15 @@ def interpret(
                 out_once[place, start + i] = registers[kept_once[place], i]
         for period in range(series.shape[0]):
             for place in range(moving.shape[0]):
-                held = series[period, place]
+                register, held = registers[moving[place]], series[period, place]
                 for i in range(lanes):
-                    registers[moving[place], i] = held
+                    register[i] = held
             if period % 2 == 0:
                 carry_out(even, listed, numbers, registers, lanes)
             else:
                 carry_out(odd, listed, numbers, registers, lanes)
             for place in range(out.shape[0]):
                 row = kept[period % 2, place]
+                written = out[place, period, start:]  # an index that may not be below zero is worked several at once
                 for i in range(lanes):
-                    out[place, period, start + i] = registers[row, i]
+                    written[i] = registers[row, i]

@@ -18,7 +18,7 @@ from .registers import Layout, Step, lay_out
 from .vectors import Array, Job, Worker, filled, slots_of
 
 Code = NDArray[np.int64]
-OPERANDS = 4  # columns of the code: operator, result, the operands, and the signs of a sum or where a list begins
+OPERANDS = 6  # columns of the code: operator, result, the operands, and the signs of a sum or where a list begins
 
 
 def worker(job: Job, width: int) -> Worker:
@@ -82,7 +82,20 @@ def _encode(steps: Sequence[Step], first_slot: int, lists: list[int]) -> Code:
         name, rows = _variant(name, rows, [row >= first_slot for row in rows])
         code[place, 0], code[place, 1] = NUMBERS[name], result
         code[place, 2 : 2 + len(rows)] = rows
-    return code
+    return _pairs(code)
+
+
+def _pairs(code: Code) -> Code:
+    """The steps in which a claim is paid and what is still open of it follow each other, as one step each."""
+    kept = np.ones(len(code), dtype=bool)
+    code = code.copy()
+    for place in range(len(code) - 1):
+        first, second = code[place], code[place + 1]
+        pays = kept[place] and first[0] == NUMBERS["multiply"] and second[0] == NUMBERS["subtract"]
+        if pays and second[2] == first[2] and second[3] == first[1] and second[1] != first[3]:
+            code[place, 0], code[place, 4] = NUMBERS["pay"], second[1]
+            kept[place + 1] = False
+    return code[kept]
 
 
 def _variant(name: str, rows: list[int], one: list[bool]) -> tuple[str, list[int]]:
