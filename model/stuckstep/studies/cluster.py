@@ -6,9 +6,10 @@ order in which they come back, and also where a worker was lost and its slices w
 
 from __future__ import annotations
 
+import ctypes
 import pickle
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -66,8 +67,22 @@ def slices(request: Request, size: int) -> list[slice]:
 @lru_cache(maxsize=2)
 def _ready(message: bytes) -> Ready:
     """The request of a message with its lines translated: once for all slices a worker gets."""
+    _keep_freed_memory()
     request, engine, width, keep = pickle.loads(message)
     return make_ready(request, engine=engine, width=width, keep=keep)
+
+
+def _keep_freed_memory() -> None:
+    """Lets the process use freed memory again instead of giving it back after every chunk.
+
+    Dask starts its workers so that they give it back at once (MALLOC_TRIM_THRESHOLD_), and touching new memory makes a
+    chunk a quarter slower. Where the C library has no mallopt nothing changes.
+    """
+    trim_threshold, mmap_threshold = -1, -3  # names in malloc.h
+    with suppress(OSError, AttributeError, TypeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(mmap_threshold, 1 << 26)
+        library.mallopt(trim_threshold, 1 << 28)
 
 
 def _count(message: bytes, part: slice, store: Store | None) -> Result:
