@@ -110,10 +110,10 @@ def test_sheets_hold_the_values_what_fails_and_the_base(folder):
     np.testing.assert_array_equal([row[1:] for row in sheet.rows], grid.result.values[0])
     assert sheet.failing == {(r, c + 1) for r in range(2) for c in range(3) if grid.result.values[0, r, c] < 0}
     assert (0, 1) in sheet.failing
-    assert sheet.base == (0, 2)
+    assert sheet.base == {(0, 2)}
     assert sheet.rows[0][2] == sheet.base_value == run(deal, ["base"]).npv.sel(party="neocloud").item()
     line = sheets(one_way(deal, axis(deal, "steps.hall.delay", "30;60"), ["days_late", "npv:neocloud"]))
-    assert [one.base for one in line] == [None, None]
+    assert [one.base for one in line] == [frozenset(), frozenset()]
     assert [one.units[1] for one in line] == ["days", "USD"]
     bars = sheets(tornado(deal, [rows, columns], ["npv:neocloud"]))[0]
     assert [row[0] for row in bars.rows] == ["contracts.anchor.price", "steps.hall.delay"]

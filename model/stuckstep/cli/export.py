@@ -7,13 +7,15 @@ from pathlib import Path
 import click
 
 from .finding import read_deal
+from .studies import sheets_of
 
 
 @click.command(short_help="Write the live Excel workbook alone.")
 @click.argument("deal")
 @click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: outputs/<deal>/<deal>.xlsx]")
 @click.option("--scenario", default="base", show_default=True, metavar="S", help="Scenario that is chosen in it.")
-def export(deal: str, out: Path | None, scenario: str) -> None:
+@click.option("--studies", is_flag=True, help="Run the deal's table studies too, for a sheet of their own.")
+def export(deal: str, out: Path | None, scenario: str, studies: bool) -> None:
     """Write the live Excel workbook: every line as a formula, with the chosen scenario's inputs.
 
     A workbook holds the scenarios that share the chosen one's structure; a scenario that changes structure has one of
@@ -42,7 +44,7 @@ def export(deal: str, out: Path | None, scenario: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise refused(f"cannot be written ({error.strerror})", "a file that can be written") from None
-    report = write(read, path, scenario, solution=solution)
+    report = write(read, path, scenario, solution=solution, studies=sheets_of(read) if studies else ())
     click.echo(
         f"Written: {path} ({report.formulas:,} formulas; {report.compared:,} values recalculated by a spreadsheet "
         f"engine, the largest difference {report.worst:.2g}). Scenarios in it: {', '.join(report.scenarios)}."

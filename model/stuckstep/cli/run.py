@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from .finding import read_deal
+from .studies import sheets_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,6 +27,7 @@ class Wanted(NamedTuple):
     monthly: bool
     no_workbook: bool
     no_report: bool
+    studies: bool
 
 
 class Ran(NamedTuple):
@@ -46,6 +48,7 @@ class Ran(NamedTuple):
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option("--no-workbook", is_flag=True, help="Leave out the Excel workbook.")
 @click.option("--no-report", is_flag=True, help="Leave out the HTML report.")
+@click.option("--studies", is_flag=True, help="Run the table studies too, for a sheet of the workbook.")
 def run(
     deals: tuple[str, ...],
     out: Path | None,
@@ -55,6 +58,7 @@ def run(
     as_json: bool,
     no_workbook: bool,
     no_report: bool,
+    studies: bool,
 ) -> None:
     """Work a deal out: print and write who is paid, when and how much.
 
@@ -62,7 +66,7 @@ def run(
     of the model is broken in any scenario. Several deals (assumptions/*) are all read before any is run; each is
     written to a folder of its name, and --json gives a list.
     """
-    wanted = Wanted(scenarios, monthly, no_workbook, no_report)
+    wanted = Wanted(scenarios, monthly, no_workbook, no_report, studies)
     read = _read_all(deals)
     if not no_workbook:
         _refuse_large(read)
@@ -132,7 +136,7 @@ def _run_one(deal: Deal, folder: Path, wanted: Wanted, as_json: bool, advance: C
     kept = dataset if chosen is None else dataset.sel(scenario=chosen)
     more: dict[str, Callable[[Path], Any]] = {}
     if not wanted.no_workbook:
-        write = _workbook(deal, solution, dataset, chosen, wanted.monthly)
+        write = _workbook(deal, solution, dataset, chosen, wanted)
         more[f"{deal.name}.xlsx"] = _after(advance, f"{deal.name}: workbook", write)
     if not wanted.no_report:
         write = _report(deal, solution, dataset, chosen, wanted.monthly)
@@ -168,14 +172,15 @@ def _solve(deal: Deal, wanted: Wanted) -> tuple[Solution, xr.Dataset]:
 
 
 def _workbook(
-    deal: Deal, solution: Solution, dataset: xr.Dataset, chosen: list[str] | None, monthly: bool
+    deal: Deal, solution: Solution, dataset: xr.Dataset, chosen: list[str] | None, wanted: Wanted
 ) -> Callable[[Path], Any]:
     """What writes the workbook, which holds every scenario, whatever was asked for."""
     from stuckstep.reports.workbook import export
 
-    if chosen is None and not monthly:
-        return lambda path: export(deal, path, solution=solution, dataset=dataset)
-    return lambda path: export(deal, path)
+    studies = sheets_of(deal) if wanted.studies else ()
+    if chosen is None and not wanted.monthly:
+        return lambda path: export(deal, path, solution=solution, dataset=dataset, studies=studies)
+    return lambda path: export(deal, path, studies=studies)
 
 
 def _report(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from stuckstep.api import Deal
+    from stuckstep.reports.sheets import Sheet
     from stuckstep.studies.axes import Axis
     from stuckstep.studies.sampling import Design
 
@@ -259,6 +260,19 @@ def _of_table(deal: Deal, names: Sequence[str], kinds: Sequence[str], options: d
     if not chosen:
         raise click.UsageError(f"the table studies of {deal.name} has no {' or '.join(kinds)}; say one with --cell")
     return {one.name: one.run(deal, **options) for one in chosen}
+
+
+def sheets_of(deal: Deal) -> list[Sheet]:
+    """The deal's own studies as tables for its workbook; DealError where it has none."""
+    from stuckstep.deal import DealError, Fault
+    from stuckstep.studies.sheets import sheets
+    from stuckstep.studies.tables import studies_of
+
+    found = studies_of(deal)
+    if not found:
+        file = deal.files.get("studies", f"{deal.name}: studies")
+        raise DealError([Fault(file, None, None, "the deal has no studies", "one row or more is required")])
+    return [sheet for one in found for sheet in sheets(one.run(deal))]
 
 
 def _one_draw(deal: Deal, uncertain: Sequence[Any], plan: Design, number: int, scenario: str, out: Path | None) -> None:

@@ -21,7 +21,7 @@ REPEATED = ("scenarios", "accepted", "studies")
 # Sheets the program writes itself; they are no assumptions and are skipped when a workbook is read.
 OWN_SHEETS = (
     *("cover", "live", "schedule", "relief", "constants", "contracts_calc", "claims_calc", "facilities_calc"),
-    *("accounts_calc", "parties_calc", "checks", "results", "charts", "log", "as_written"),
+    *("accounts_calc", "parties_calc", "checks", "results", "sensitivity", "charts", "log", "as_written"),
 )
 
 

@@ -73,7 +73,7 @@ class Axis:
 
 
 def said(value: float, is_date: bool) -> str:
-    return from_serial(value).isoformat() if is_date else f"{value:.15g}"
+    return from_serial(value).isoformat() if is_date else f"{value:,.15g}"
 
 
 def axis(deal: Deal, cells: str | Sequence[str], values: str | Sequence[float], by: str = "value",

@@ -69,8 +69,8 @@ def _names(model: Model, table: str) -> tuple[str, ...]:
         return ()
     if table == "residuals":
         return tuple(claim.name for claim in all_claims(model.sheets) if claim.kind == "residual")
-    if table == "claims":
-        return tuple(claim.name for claim in all_claims(model.sheets))
+    if table == "claims":  # a residual is never owed
+        return tuple(claim.name for claim in all_claims(model.sheets) if claim.kind != "residual")
     return model.sheets.keys(table)
 
 

@@ -10,26 +10,53 @@ import xarray as xr
 from stuckstep.deal import from_serial
 from stuckstep.reports.amounts import Scale, money, percent, scale_of
 from stuckstep.reports.console import Block, Heading, Sentence, Table
+from stuckstep.reports.sheets import Sheet, Value
 
-from .sheets import Sheet, Value, sheets
+from .sheets import sheets
+
+MOST = 11  # rows and columns of a grid that are printed
 
 
 def blocks(study: xr.Dataset, periods: Sequence[str]) -> list[Block]:
     """A study's tables as blocks for the console; `periods` names the positions that quarters stand on."""
     found: list[Block] = [Heading(_heading(study))]
-    for sheet in sheets(study):
+    for whole in sheets(study):
+        sheet = _thinned(whole) if study.attrs["kind"] == "twoway" else whole
         scale = scale_of(_amounts(sheet, str(study.attrs["currency"])))
         rows = [_row(sheet, place, periods, scale, str(study.attrs["currency"])) for place in range(len(sheet.rows))]
         text = frozenset(place for place, unit in enumerate(sheet.units) if unit == "")
-        title = sheet.title + (f" ({study.attrs['currency']} {scale.suffix})" if scale.suffix else "")
+        title = sheet.title + _said_of_units(sheet, str(study.attrs["currency"]), scale)
         found.append(Table(sheet.headings, rows, text, title))
         if sheet.measure:
             shown = _shown(sheet.base_value, sheet.units[-1], periods, scale, str(study.attrs["currency"]))
             found.append(Sentence(f"{sheet.measure} in {sheet.start}, with nothing moved: {shown or 'none'}."))
+        if len(sheet.rows) < len(whole.rows) or len(sheet.headings) < len(whole.headings):
+            size = f"{len(whole.rows)} x {len(whole.headings) - 1}"
+            found.append(Sentence(f"A part of {size} values; all are in the file below, and in a workbook's sheet."))
         if sheet.failing:
             found.append(Sentence("What stands in square brackets fails the test."))
     found += [Sentence(line) for line in _about(study)]
     return found
+
+
+def _thinned(sheet: Sheet) -> Sheet:
+    """A grid with so many rows and columns, evenly spaced, that it can be read on a screen."""
+    down, across = _every(len(sheet.rows)), _every(len(sheet.headings) - 1)
+    rows, columns = range(0, len(sheet.rows), down), [0, *range(1, len(sheet.headings), across)]
+    failing = ((rows.index(row), columns.index(column)) for row, column in sheet.failing
+               if row in rows and column in columns)  # fmt: skip
+    return sheet._replace(
+        headings=tuple(sheet.headings[column] for column in columns),
+        units=tuple(sheet.units[column] for column in columns),
+        rows=[[sheet.rows[row][column] for column in columns] for row in rows],
+        failing=frozenset(failing),
+        measured=range(1, len(columns)),
+    )
+
+
+def _every(count: int) -> int:
+    """Which value is shown of so many: every one where they fit."""
+    return 1 if count <= MOST else -(-(count - 1) // (MOST - 1))
 
 
 def _heading(study: xr.Dataset) -> str:
@@ -38,6 +65,16 @@ def _heading(study: xr.Dataset) -> str:
              "indices": "Sobol indices"}  # fmt: skip
     name = str(study.attrs.get("study", ""))
     return f"{study.attrs['title']}: {kinds[study.attrs['kind']]}" + (f", {name}" if name else "")
+
+
+def _said_of_units(sheet: Sheet, currency: str, scale: Scale) -> str:
+    """The unit of a table's numbers, behind its title; that of amounts where the rows have units of their own."""
+    money_unit = f"{currency} {scale.suffix}".strip()
+    units = dict.fromkeys(unit for unit in sheet.units if unit not in ("", "date", "quarter", "share", "1/year"))
+    if any(unit.startswith("row") for unit in units):
+        return f" (amounts in {money_unit})" if _amounts(sheet, currency) else ""
+    said = [money_unit if unit == currency else unit for unit in units if unit not in ("number", "1")]
+    return f" ({said[0]})" if said else ""
 
 
 def _amounts(sheet: Sheet, currency: str) -> list[float]:
@@ -53,14 +90,15 @@ def _row(sheet: Sheet, place: int, periods: Sequence[str], scale: Scale, currenc
     row = sheet.rows[place]
     units = [_unit(unit, str(row[1])) for unit in sheet.units]
     texts = [_shown(value, unit, periods, scale, currency) for value, unit in zip(row, units, strict=True)]
+    texts = [text or "none" if column in sheet.measured else text for column, text in enumerate(texts)]
     return [f"[{text}]" if (place, column) in sheet.failing else text for column, text in enumerate(texts)]
 
 
 def _unit(unit: str, of_row: str) -> str:
-    """The unit of a cell; a mean of quarters or days is a number."""
-    if unit == "row mean":
-        return "number" if of_row in ("quarter", "date", "days", "periods") else of_row
-    return of_row if unit == "row" else unit
+    """The unit of a cell; how far means of quarters or dates lie apart is a number."""
+    if unit == "row error":
+        return "number" if of_row in ("quarter", "date") else of_row
+    return of_row if unit.startswith("row") else unit
 
 
 def _shown(value: Value, unit: str, periods: Sequence[str], scale: Scale, currency: str) -> str:
@@ -73,13 +111,12 @@ def _shown(value: Value, unit: str, periods: Sequence[str], scale: Scale, curren
     if unit == currency:
         return money(number, scale)
     if unit == "date":
-        return from_serial(number).isoformat()
-    if unit == "quarter":
-        whole = number.is_integer() and 0 <= number < len(periods)
-        return periods[int(number)] if whole else f"{number:,.2f}"
+        return from_serial(round(number)).isoformat()
+    if unit == "quarter" and 0 <= round(number) < len(periods):
+        return periods[round(number)]
     if unit in ("1/year", "share"):
         return percent(round(number, 4))
-    return f"{number:,.15g}" if number.is_integer() else f"{number:,.4f}"
+    return f"{number:,.15g}" if number.is_integer() else f"{number:,.2f}"
 
 
 def _about(study: xr.Dataset) -> list[str]:

@@ -26,7 +26,7 @@ def one_way(deal: Deal, axis: Axis, measures: Sequence[str], start: str = "base"
     wanted = [measure(found, name) for name in measures]
     values, attributes = _run(found, axis.moved, len(axis.values), wanted, options)
     coordinates = {"value": _values(axis), "label": ("value", _text(axis.labels()))}
-    about = {"kind": "oneway", "cell": axis.name, **_base(axis, "base_value"), **attributes}
+    about = {"kind": "oneway", "cell": axis.name, "base_at": _unmoved_at(axis), **attributes}
     return _dataset(deal, found, wanted, ("value",), values[:, 1:], values[:, 0], coordinates, about)
 
 
@@ -54,7 +54,7 @@ def two_way(
         "label_2": ("value_2", _text(columns.labels())),
     }
     about = {"kind": "twoway", "cell": rows.name, "cell_2": columns.name, **attributes}
-    about |= {**_base(rows, "base_value"), **_base(columns, "base_value_2")}
+    about |= {"base_at": _unmoved_at(rows), "base_at_2": _unmoved_at(columns)}
     return _dataset(deal, found, wanted, ("value", "value_2"), grid, values[:, 0], coordinates, about)
 
 
@@ -141,8 +141,10 @@ def _text(texts: Sequence[str]) -> NDArray[np.object_]:
     return np.array(list(texts), dtype=object)
 
 
-def _base(axis: Axis, name: str) -> dict[str, float]:
-    return {name: axis.base}
+def _unmoved_at(axis: Axis) -> int:
+    """The place of the value at which every cell of an axis holds what it holds unmoved; -1 where there is none."""
+    still = np.all([values == axis.bases[cell] for cell, values in axis.moved.items()], axis=0)
+    return int(np.flatnonzero(still)[0]) if still.any() else -1
 
 
 def _dataset(

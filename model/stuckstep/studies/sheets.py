@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from stuckstep.reports.sheets import Sheet, Value
+
 from .breakeven import Test
-
-Value = str | float | bool
-
-
-class Sheet(NamedTuple):
-    """A table of a study.
-
-    headings name the columns and units says in what each is: blank for text, `row` for the unit in the row's second
-    cell, `row mean` for a mean in it. rows hold text and numbers, NaN for nothing; dates are serials and quarters
-    positions from 0. failing holds (row, column) of what fails the study's test. base is where the deal itself stands,
-    (row, column), when one of the cells is that run; base_value is the measure of the deal itself, for a live cell
-    beside the table; measure and start say which measure of which scenario that is.
-    """
-
-    title: str
-    headings: tuple[str, ...]
-    units: tuple[str, ...]
-    rows: Sequence[Sequence[Value]]
-    failing: frozenset[tuple[int, int]] = frozenset()
-    base: tuple[int, int] | None = None
-    base_value: float = float("nan")
-    measure: str = ""
-    start: str = "base"
 
 
 def sheets(study: xr.Dataset) -> list[Sheet]:
@@ -40,18 +19,22 @@ def sheets(study: xr.Dataset) -> list[Sheet]:
     return _MAKERS[study.attrs["kind"]](study)
 
 
-def _test(study: xr.Dataset, measure: str) -> Test | None:
-    """The test that the cells of a measure are held against, where the study has one for it."""
-    if study.attrs.get("tested") != measure:
-        return None
-    return Test(measure, study.attrs["holds"], study.attrs["threshold"])
+def _judged(study: xr.Dataset, one: xr.Dataset, columns: Sequence[int]) -> dict[str, Any]:
+    """What a table of one measure says of it: where it stands, the run with nothing moved, the test if it has one."""
+    measure = str(one["measure"].item())
+    more = {name: study.attrs[name] for name in ("holds", "threshold") if study.attrs.get("tested") == measure}
+    measured = range(columns[0], columns[-1] + 1)
+    return {"measure": measure, "measured": measured, "base_value": float(one["base"].item()),
+            "start": study.attrs["start"], **more}  # fmt: skip
 
 
-def _failing(test: Test | None, values: NDArray[Any], first_column: int) -> frozenset[tuple[int, int]]:
-    if test is None:
+def _failing(values: NDArray[Any], columns: Sequence[int], about: Mapping[str, Any]) -> frozenset[tuple[int, int]]:
+    """Where the test fails of values (row, column) that stand in these columns."""
+    if "holds" not in about:
         return frozenset()
-    rows, columns = np.nonzero(test.margin(values) < 0)
-    return frozenset((int(row), int(column) + first_column) for row, column in zip(rows, columns, strict=True))
+    fails = Test(about["measure"], about["holds"], about["threshold"]).margin(values) < 0
+    rows, places = (found.tolist() for found in np.nonzero(fails))
+    return frozenset((row, columns[place]) for row, place in zip(rows, places, strict=True))
 
 
 def _numbers(values: Iterable[Any]) -> list[float]:
@@ -63,92 +46,68 @@ def _title(study: xr.Dataset, more: str = "") -> str:
     return ": ".join(part for part in (name, more) if part)
 
 
-def _position(values: NDArray[Any], base: float) -> int | None:
-    """Where an axis holds what the deal holds."""
-    found = np.flatnonzero(values == base)
-    return int(found[0]) if found.size else None
-
-
 def _oneway(study: xr.Dataset) -> list[Sheet]:
     """One table for each measure, so that each has a base of its own."""
-    at = _position(study["value"].values, study.attrs["base_value"])
-    return [_line(study, str(measure), at) for measure in study["measure"].values]
-
-
-def _line(study: xr.Dataset, measure: str, at: int | None) -> Sheet:
-    one = study.sel(measure=measure)
-    values = one["result"].values[:, None]
-    rows: list[list[Value]] = [
-        [str(label), float(value)] for label, value in zip(study["label"].values, values[:, 0], strict=True)
-    ]
-    return Sheet(
-        _title(study, str(one["says"].item())),
-        (study.attrs["cell"], measure),
-        ("", str(one["unit"].item())),
-        rows,
-        _failing(_test(study, measure), values, 1),
-        None if at is None else (at, 1),
-        float(one["base"].item()),
-        measure,
-        study.attrs["start"],
-    )
+    base = frozenset((row, 1) for row in (study.attrs["base_at"],) if row >= 0)
+    found = []
+    for place in range(study.sizes["measure"]):
+        one = study.isel(measure=place)
+        about, values = _judged(study, one, [1]), one["result"].values[:, None]
+        headings, units = (_short(study.attrs["cell"]), about["measure"]), ("", str(one["unit"].item()))
+        rows = _labelled(study["label"].values, values)
+        failing = _failing(values, [1], about)
+        found.append(Sheet(_title(study, str(one["says"].item())), headings, units, rows, failing, base, **about))
+    return found
 
 
 def _twoway(study: xr.Dataset) -> list[Sheet]:
     """One grid for each measure: the first cell down, the second across."""
-    down = _position(study["value"].values, study.attrs["base_value"])
-    across = _position(study["value_2"].values, study.attrs["base_value_2"])
-    base = None if down is None or across is None else (down, across + 1)
-    return [_grid(study, str(measure), base) for measure in study["measure"].values]
+    down, across = study.attrs["base_at"], study.attrs["base_at_2"]
+    base = frozenset([(down, across + 1)] if min(down, across) >= 0 else [])
+    columns = range(1, study.sizes["value_2"] + 1)
+    headings = (f"{_short(study.attrs['cell'])} \\ {_short(study.attrs['cell_2'])}", *map(str, study["label_2"].values))
+    found = []
+    for place in range(study.sizes["measure"]):
+        one = study.isel(measure=place)
+        about, values = _judged(study, one, columns), one["result"].values
+        units = ("", *[str(one["unit"].item())] * len(columns))
+        rows = _labelled(study["label"].values, values)
+        failing = _failing(values, columns, about)
+        found.append(Sheet(_title(study, str(one["says"].item())), headings, units, rows, failing, base, **about))
+    return found
 
 
-def _grid(study: xr.Dataset, measure: str, base: tuple[int, int] | None) -> Sheet:
-    one = study.sel(measure=measure)
-    values = one["result"].values
-    rows: list[list[Value]] = [
-        [str(label), *_numbers(row)] for label, row in zip(study["label"].values, values, strict=True)
-    ]
-    return Sheet(
-        _title(study, str(one["says"].item())),
-        (f"{study.attrs['cell']} \\ {study.attrs['cell_2']}", *map(str, study["label_2"].values)),
-        ("", *[str(one["unit"].item())] * values.shape[1]),
-        rows,
-        _failing(_test(study, measure), values, 1),
-        base,
-        float(one["base"].item()),
-        measure,
-        study.attrs["start"],
-    )
+def _short(name: str) -> str:
+    """Cells moved together by the first of them."""
+    first, *others = [cell.removesuffix(".value") for cell in name.split(";")]
+    return f"{first} and {len(others)} more" if others else first
+
+
+def _labelled(labels: Iterable[Any], values: NDArray[Any]) -> list[list[Value]]:
+    return [[str(label), *_numbers(row)] for label, row in zip(labels, values, strict=True)]
 
 
 def _tornado(study: xr.Dataset) -> list[Sheet]:
     """One table for each measure, the largest swing first."""
-    return [_bars(study, str(measure)) for measure in study["measure"].values]
+    return [_bars(study, study.isel(measure=place)) for place in range(study.sizes["measure"])]
 
 
-def _bars(study: xr.Dataset, measure: str) -> Sheet:
-    one = study.sel(measure=measure)
-    still = float(one["base"].item())
+def _bars(study: xr.Dataset, one: xr.Dataset) -> Sheet:
+    low, still, high = 3, 4, 5  # columns
+    about, unit = _judged(study, one, range(low, high + 1)), str(one["unit"].item())
     order = np.argsort(one["place"].values, kind="stable")
     ends, labels, swing = (one[name].values[order] for name in ("result", "end_label", "swing"))
     cells = study["cell"].values[order]
     rows: list[list[Value]] = [
-        [str(cells[row]), str(labels[row, 0]), str(labels[row, 1]), float(ends[row, 0]), still, float(ends[row, 1]),
-         float(swing[row])]
+        [_short(str(cells[row])), str(labels[row, 0]), str(labels[row, 1]), float(ends[row, 0]), about["base_value"],
+         float(ends[row, 1]), float(swing[row])]
         for row in range(len(order))
     ]  # fmt: skip
-    failing = {(row, 3 if column == 0 else 5) for row, column in _failing(_test(study, measure), ends, 0)}
-    return Sheet(
-        _title(study, str(one["says"].item())),
-        ("cell", "lowest", "highest", "at lowest", "base", "at highest", "swing"),
-        ("", "", "", *[str(one["unit"].item())] * 4),
-        rows,
-        frozenset(failing),
-        None,
-        still,
-        measure,
-        study.attrs["start"],
-    )
+    headings = ("cell", "lowest", "highest", "at lowest", "base", "at highest", "swing")
+    units = ("", "", "", unit, unit, unit, "number" if unit in ("quarter", "date") else unit)
+    failing = _failing(ends, (low, high), about)
+    base = frozenset((row, still) for row in range(len(rows)))
+    return Sheet(_title(study, str(one["says"].item())), headings, units, rows, failing, base, **about)
 
 
 def _breakeven(study: xr.Dataset) -> list[Sheet]:
@@ -158,7 +117,7 @@ def _breakeven(study: xr.Dataset) -> list[Sheet]:
     for cell in range(study.sizes["cell"]):
         for over in range(study.sizes["over"]):
             one = study.isel(cell=cell, over=over)
-            head: list[Value] = [str(one["cell"].item()), *([float(one["over"].item())] if moved else [])]
+            head: list[Value] = [_short(str(one["cell"].item())), *([float(one["over"].item())] if moved else [])]
             rows += [[*head, str(one["found"].item()), *answer] for answer in _answers(one)]
     date = "date" if bool(study["is_date"].values.all()) else "number"
     more = (study.attrs["over"],) if moved else ()
@@ -197,7 +156,7 @@ def _montecarlo(study: xr.Dataset) -> list[Sheet]:
         *(f"{100 * level:.15g}%" for level in levels),
         "absent",
     )
-    units = ("", "", *["row mean"] * 4, *["row"] * len(levels), "share")
+    units = ("", "", *["row mean", "row error"] * 2, *["row"] * len(levels), "share")
     pairs = zip(study["what"].values, study["probability"].values, study["probability_error"].values, strict=True)
     events: list[list[Value]] = [[str(what), float(share), float(error)] for what, share, error in pairs]
     stuck = study["stuck"].transpose("phase", "step").values

@@ -4,6 +4,7 @@
 """
 
 import datetime
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ import xarray as xr
 
 from stuckstep.deal import Deal, DealError, variants
 from stuckstep.deal.limits import too_large
+from stuckstep.reports.sheets import Sheet
 from stuckstep.results import Solution, label, solve
 
 from .book import put_together
@@ -45,10 +47,12 @@ def export(
     *,
     solution: Solution | None = None,
     dataset: xr.Dataset | None = None,
+    studies: Sequence[Sheet] = (),
 ) -> Report:
     """Writes the workbook of the scenarios that share the selected one's structure, saved with that one selected.
 
     `solution` and `dataset` save working them out again; they must keep every line and hold every scenario of the deal.
+    `studies` are tables of many runs of the deal, for a sheet of their own.
     WorkbookError, and no file or the old one, where it cannot be written or a formula disagrees with the engine.
     DealError for an unknown scenario, and for a deal that is too large for a workbook.
     """
@@ -60,7 +64,7 @@ def export(
     dataset = label(solution) if dataset is None else dataset
     model = model_of(solution, dataset, selected)
     try:
-        book = put_together(model, datetime.datetime.now(datetime.UTC))
+        book = put_together(model, datetime.datetime.now(datetime.UTC), studies)
     except ValueError as error:
         raise WorkbookError(f"the deal does not fit into a workbook: {error}") from error
     values = recalculate(book.package, book.pages)

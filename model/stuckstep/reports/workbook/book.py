@@ -11,6 +11,7 @@ from openpyxl.utils import get_column_letter
 from stuckstep.deal import schema
 from stuckstep.engines import excel
 from stuckstep.engines.excel import Address
+from stuckstep.reports.sheets import Sheet
 
 from .as_written import DIFFERS as CHANGED
 from .as_written import AsWritten, add_as_written
@@ -26,6 +27,8 @@ from .model import Model
 from .package import Package
 from .pages import Page
 from .results import DIFFERING, DIFFERS, FIRST_SCENARIO, LIVE, Found, Rows, add_results
+from .sensitivity import DIFFERING as STUDIES_DIFFERING
+from .sensitivity import SHEET, add_sensitivity
 from .styles import Styles
 from .summaries import add_payment_dates, add_stuck_steps
 from .values import Expected
@@ -48,7 +51,8 @@ class Book(NamedTuple):
     expected: Sequence[Expected]
 
 
-def put_together(model: Model, written: datetime.datetime) -> Book:
+def put_together(model: Model, written: datetime.datetime, studies: Sequence[Sheet] = ()) -> Book:
+    """All sheets of the workbook; `studies` are tables of many runs of the deal."""
     book = Workbook()
     book.remove(book.worksheets[0])
     styles = Styles(book)
@@ -56,7 +60,8 @@ def put_together(model: Model, written: datetime.datetime) -> Book:
     tables = list(dict.fromkeys((*deal_tables(), *given)))
     calculations = list(dict.fromkeys(excel.SHEETS.values()))
     kinds = {"cover": "cover"} | dict.fromkeys(tables, "inputs") | {"live": "inputs"}
-    kinds |= dict.fromkeys(calculations, "calculations") | dict.fromkeys(("results", "charts"), "outputs")
+    outputs = ("results", *((SHEET,) if studies else ()), "charts")
+    kinds |= dict.fromkeys(calculations, "calculations") | dict.fromkeys(outputs, "outputs")
     kinds |= dict.fromkeys(("log", "as_written"), "log")
     pages = {}
     for name, kind in kinds.items():
@@ -76,23 +81,26 @@ def put_together(model: Model, written: datetime.datetime) -> Book:
         add_covers(pages["facilities_calc"], model),
     )
     results = add_results(pages["results"], model, found)
+    moved = add_sensitivity(pages[SHEET], model, found.dates, studies) if studies else []
     add_log(pages["log"], model, written)
     changed = add_as_written(pages["as_written"], model)
-    add_summary(pages["checks"], model, _counts(changed))
+    add_summary(pages["checks"], model, _counts(changed, bool(studies)))
     add_charts(pages["charts"], model, found.covers, found.worst)
     add_cover(pages["cover"], model, found, results, list(pages))
     for page in pages.values():
         page.sheet.sheet_format.outlineLevelRow = max(page.outlines.values(), default=0)
     styles.close()
     book.properties.creator, book.properties.title = "stuckstep", model.item("title")
-    return Book(Package(book, list(pages.values())), pages, list(_expected(model, pages["results"], results, changed)))
+    expected = [*_expected(model, pages["results"], results, changed), *moved]
+    return Book(Package(book, list(pages.values())), pages, expected)
 
 
-def _counts(changed: AsWritten) -> Mapping[str, str]:
+def _counts(changed: AsWritten, has_studies: bool) -> Mapping[str, str]:
     """For each notice the cell that counts what it is about."""
     letter = get_column_letter(CHANGED)
     numbers, words = (f"{where.sheet}!${letter}${where.row}" for where in (changed.numbers, changed.words))
-    return {"inputs as written": numbers, "structure as written": words, "values as written": DIFFERING}
+    differing = f"{DIFFERING}+{STUDIES_DIFFERING}" if has_studies else DIFFERING
+    return {"inputs as written": numbers, "structure as written": words, "values as written": differing}
 
 
 def _expected(model: Model, page: Page, results: Rows, changed: AsWritten) -> list[Expected]:

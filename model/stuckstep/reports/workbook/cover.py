@@ -36,6 +36,7 @@ LEGEND = (
 OTHERS = {
     "live": "The inputs of the chosen scenario, and of every other one",
     "results": "The chosen scenario live, and every scenario as exported",
+    "sensitivity": "Many runs: what is measured while cells are moved, what has nothing moved live",
     "charts": "Payment order, sources and uses, cash, debt and DSCR, what is unpaid",
     "log": "Version, fingerprint of the assumptions, what each scenario changes",
     "as_written": "Whether inputs were changed since the file was written, each beside what it was",
