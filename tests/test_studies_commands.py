@@ -1,11 +1,11 @@
 """The deal's own tables of studies, the commands that run them, and what they print and write."""
 
-import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from stuckstep.cli.studies import COMMANDS
+from deal_files import SUPERPOD
+from stuckstep.cli import main
 from stuckstep.deal import DealError, new, periods, read
 from stuckstep.reports.storage import read_results
 from stuckstep.results import run
@@ -27,10 +27,9 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    group = click.Group(commands={one.name: one for one in COMMANDS})
 
     def call(*words):
-        return CliRunner().invoke(group, [str(word) for word in words])
+        return CliRunner().invoke(main, [str(word) for word in words])
 
     return call
 
@@ -83,6 +82,11 @@ def test_wrong_cells_are_told_when_the_deal_is_read(folder, tmp_path, table, old
         ("price_and_delay,twoway,contracts", "delay,oneway,contracts", "has 2 rows"),
         ("what_matters,tornado,steps.hall", "what_matters,twoway,steps.hall", "tornado is allowed"),
         ("npv:neocloud,0,at_least,,assumption,The longest", ",0,at_least,,assumption,The longest", "has no measure"),
+        (
+            "npv:neocloud,0,at_least,,assumption,The longest",
+            "npv:neo,0,at_least,,assumption,The longest",
+            "column measure: 'neo' is not in parties",
+        ),
         (
             "npv:neocloud,0,at_least,,assumption,The longest",
             "npv:neocloud,,at_least,,assumption,The longest",
@@ -159,7 +163,7 @@ def test_sensitivity_by_flags(folder, command, tmp_path):
     assert "one more quarter of delay" in cost.output
     assert "what caused it" in cost.output
     wrong = command("sensitivity", folder, "--cell", "steps.hall.delay", "--measure", "npv:neocloud")
-    assert "needs --values" in wrong.output
+    assert "--values: there are 0 for 1 --cell" in wrong.output
     assert command("sensitivity", folder, "--cell", "steps.hall.delay", "--values", "0;9").exit_code == 2
 
 
@@ -205,3 +209,50 @@ def test_a_deal_that_is_certain_is_told(folder, tmp_path):
             (target / file.name).write_text(file.read_text())
     with pytest.raises(DealError, match="says nothing is uncertain"):
         uncertainties_of(read(target))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        (["sensitivity", "--cell", "steps.pwer.delay", "--values", "0", "--cell", "steps.hal.delay", "--values", "0",
+          "--measure", "npv:neocloud"], ["'pwer' is not in steps", "'hal' is not in steps"]),
+        (["sensitivity", "--cell", "steps.power.delay", "--values", "0", "--measure", "npv:neo", "--measure", "irrr:x"],
+         ["measure npv:neo: 'neo' is not in parties", "measure irrr:x: there is no measure 'irrr'"]),
+        (["sensitivity", "--cell", "steps.power.delay", "--measure", "npv:neocloud"], ["there are 0 for 1 --cell"]),
+        (["sensitivity", "--cell", "steps.power.delay", "--values", "0"], ["--cell: nothing is measured"]),
+        (["sensitivity", "--cell", "steps.power.delay", "--values", "0..9/1000000000", "--measure", "npv:neocloud"],
+         ["asks for 1,000,000,000 values"]),
+        (["sensitivity", "--cell", "steps.power.delay", "--cell", "steps.hall.delay", "--values", "0..364/5000",
+          "--values", "0..364/5000", "--measure", "npv:neocloud"], ["a grid of 5,000 x 5,000"]),
+        (["sensitivity", "--threshold", "nan"], ["--threshold: nan is no number"]),
+        (["sensitivity", "--values", "3"], ["--values: it says how a cell is moved, and none is named"]),
+        (["breakeven", "--cell", "steps.power.delay", "--values", "91", "--measure", "funding_gap", "--threshold", "0"],
+         ["steps.power.delay: there is one value only"]),
+        (["breakeven", "--cell", "steps.power.delay", "--values", "0..91", "--measure", "funding_gap"],
+         ["--cell: there is nothing to test"]),
+    ],
+)  # fmt: skip
+def test_wrong_flags_are_told_in_one_line_each(arguments, wrong, tmp_path):
+    command, *flags = arguments
+    result = CliRunner().invoke(main, [command, str(SUPERPOD), *flags, "--out", str(tmp_path / "out")])
+    assert result.exit_code == 2
+    lines = result.output.splitlines()
+    assert len(lines) == len(wrong)
+    for line, words in zip(lines, wrong, strict=True):
+        assert words in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_large_grid_is_printed_in_part():
+    deal = read(SUPERPOD)
+    rows, columns = (axis(deal, f"steps.{step}.delay", "0..200/21") for step in ("hall", "power"))
+    grid = two_way(deal, rows, columns, ["npv:neocloud"])
+    grid.attrs |= {"holds": "at_least", "threshold": float(grid.result.values[0, 10, 10]), "tested": "npv:neocloud"}
+    found = blocks(grid, periods(deal).labels)
+    (table,) = [block for block in found if hasattr(block, "rows")]
+    assert list(table.headings)[1:] == [f"{days}" for days in range(0, 201, 20)]
+    assert [row[0] for row in table.rows] == [f"{days}" for days in range(0, 201, 20)]
+    fails = grid.result.values[0, ::2, ::2] < grid.attrs["threshold"]
+    assert [[text.startswith("[") for text in row[1:]] for row in table.rows] == fails.tolist()
+    assert fails.any()
+    assert any("A part of 21 x 21 values" in str(block) for block in found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from stuckstep.api import Deal
+    from stuckstep.deal import DealError
     from stuckstep.reports.sheets import Sheet
     from stuckstep.studies.axes import Axis
     from stuckstep.studies.sampling import Design
@@ -23,6 +25,12 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 HOLDS = click.Choice(["at_least", "at_most", "absent", "present"])
 BY = click.Choice(["value", "add", "factor"])
+
+
+def _finite(_: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise _refused(f"--{option.name}", f"{value} is no number", "a number")
+    return value
 
 
 def _common(command: Command) -> Command:
@@ -51,7 +59,9 @@ def _axes(command: Command) -> Command:
         click.option(
             "--by", multiple=True, type=BY, help="What the values are, one for each --cell.  [default: value]"
         ),
-        click.option("--threshold", type=float, metavar="X", help="What the first measure is held against."),
+        click.option(
+            "--threshold", type=float, callback=_finite, metavar="X", help="What the first measure is held against."
+        ),
         click.option("--holds", type=HOLDS, default="at_least", show_default=True, help="How it must stand to that."),
     ]
     for option in reversed(options):
@@ -100,7 +110,9 @@ def sensitivity(
     if cells:
         kind = "tornado" if tornado else {1: "oneway", 2: "twoway"}.get(len(cells), "tornado")
         found["sensitivity"] = _flagged(read, kind, cells, values, by, measures, threshold, holds, scenario, options)
-    elif not found:
+    else:
+        _without_cells(values, by, measures, threshold)
+    if not found:
         found = _of_table(read, names, ("oneway", "twoway", "tornado"), options)
     _finish(read, found, out)
 
@@ -139,10 +151,11 @@ def breakeven(
     read = read_deal(deal)
     options: dict[str, Any] = {"threads": threads, "engine": _small(engine)}
     if not cells:
+        _without_cells(values, by, [measure] if measure else [], threshold)
         _finish(read, _of_table(read, names, ("breakeven",), options), out)
         return
     if measure is None or (threshold is None and holds in ("at_least", "at_most")):
-        raise click.UsageError("--cell needs --measure and --threshold (or --holds absent or present)")
+        raise _refused("--cell", "there is nothing to test", "--measure and --threshold, or --holds absent or present,")
     other = axis(read, over, over_values or "", start=scenario) if over else None
     test = Test(measure, holds, threshold or 0.0)
     axes = _axes_of(read, cells, values, by, scenario)
@@ -222,13 +235,44 @@ def _small(engine: str) -> str:
     return "arrays" if engine == "auto" else engine
 
 
+def _refused(option: str, wrong: str, required: str) -> DealError:
+    """An error in the flags, told as one in a table is."""
+    from stuckstep.deal import DealError, Fault
+
+    return DealError([Fault(option, None, None, wrong, f"{required} is required")])
+
+
+def _without_cells(values: Sequence[str], by: Sequence[str], measures: Sequence[str], threshold: float | None) -> None:
+    """Refuses what is said of a --cell where there is none: it would be passed over in silence."""
+    given = {
+        "--values": bool(values),
+        "--by": bool(by),
+        "--measure": bool(measures),
+        "--threshold": threshold is not None,
+    }
+    for option in (option for option, is_given in given.items() if is_given):
+        raise _refused(option, "it says how a cell is moved, and none is named", "--cell")
+
+
 def _axes_of(deal: Deal, cells: Sequence[str], values: Sequence[str], by: Sequence[str], scenario: str) -> list[Axis]:
+    """The axes of the flags; DealError with every fault."""
+    from stuckstep.deal import DealError, Fault
     from stuckstep.studies.axes import axis
 
-    if len(values) != len(cells) or len(by) not in (0, len(cells)):
-        raise click.UsageError("every --cell needs --values of its own, and --by once for each or not at all")
-    how = by or ["value"] * len(cells)
-    return [axis(deal, *one, start=scenario) for one in zip(cells, values, how, strict=True)]
+    if len(values) != len(cells):
+        raise _refused("--values", f"there are {len(values)} for {len(cells)} --cell", "one for each --cell")
+    if len(by) not in (0, len(cells)):
+        raise _refused("--by", f"there are {len(by)} for {len(cells)} --cell", "one for each --cell, or none at all,")
+    found: list[Axis] = []
+    faults: list[Fault] = []
+    for one in zip(cells, values, by or ["value"] * len(cells), strict=True):
+        try:
+            found.append(axis(deal, *one, start=scenario))
+        except DealError as error:
+            faults += error.faults
+    if faults:
+        raise DealError(faults)
+    return found
 
 
 def _flagged(
@@ -247,7 +291,7 @@ def _flagged(
     from stuckstep.studies.tables import Study
 
     if not measures:
-        raise click.UsageError("--cell needs --measure, such as npv:PARTY")
+        raise _refused("--cell", "nothing is measured", "--measure, such as npv:PARTY,")
     axes = tuple(_axes_of(deal, cells, values, by, scenario))
     return Study("", kind, axes, tuple(measures), threshold, holds, scenario).run(deal, **options)
 
@@ -258,7 +302,8 @@ def _of_table(deal: Deal, names: Sequence[str], kinds: Sequence[str], options: d
 
     chosen = [one for one in studies_of(deal, names or None) if names or one.kind in kinds]
     if not chosen:
-        raise click.UsageError(f"the table studies of {deal.name} has no {' or '.join(kinds)}; say one with --cell")
+        wrong = f"the deal's table studies has no {' or '.join(kinds)}"
+        raise _refused(deal.files.get("studies", f"{deal.name}: studies"), wrong, "one there, or --cell,")
     return {one.name: one.run(deal, **options) for one in chosen}
 
 

@@ -21,7 +21,7 @@ from stuckstep.results import solve
 from stuckstep.rules.lines import name_of
 
 from .batch import Columns, Model, held, model
-from .measures import Measure, measure
+from .measures import Measure, measure, measures_of
 from .runs import measured, prepared
 from .sensitivity import attributes_of
 
@@ -88,7 +88,7 @@ def attribute(
     if not causes:
         raise DealError([Fault("attribution", None, None, "there are no causes", "one cause or more is required")])
     names, found, still = list(causes), _model(deal, causes, start), _still(deal, causes, start)
-    wanted = [measure(found, name) for name in measures]
+    wanted = measures_of(found, measures)
     ready = prepared(found, wanted, **options)
 
     broken = 0

@@ -18,6 +18,7 @@ from .batch import Model, held, model
 
 Array = NDArray[np.float64]
 BY = ("value", "add", "factor")
+LONGEST = 10_000  # values of one axis
 _SPAN = re.compile(r"(?P<low>[^/]+)\.\.(?P<high>[^/]+?)(?:/(?P<count>[0-9]+))?")
 VALUES = "a list such as 0;91;182, or low..high, or low..high/5 for five values, is allowed"
 
@@ -118,8 +119,11 @@ def numbers(text: str, where: str) -> Array:
         if span is None:
             found.append(_number(part, where))
             continue
-        low, high = _number(span["low"], where), _number(span["high"], where)
-        found += np.linspace(low, high, int(span["count"] or 2)).tolist()
+        low, high, count = _number(span["low"], where), _number(span["high"], where), int(span["count"] or 2)
+        if not 0 < count <= LONGEST:
+            wrong = f"'{part}' asks for {count:,} values"
+            raise DealError([Fault(where, None, None, wrong, f"1 to {LONGEST:,} are allowed")])
+        found += np.linspace(low, high, count).tolist()
     if not found:
         raise DealError([Fault(where, None, None, "there are no values", VALUES)])
     return np.array(found)

@@ -115,6 +115,9 @@ def break_even(
     apart); `before` and `after`, the measure there; `jump`, whether the measure leaps over the threshold rather than
     crossing it. By (cell, over): `found`, which says `one`, `more than one`, `always holds` or `never holds`.
     """
+    if pointless := [axis.name for axis in axes if axis.given.min() == axis.given.max()]:
+        allowed = "two different values such as 0..364 are required, to look between them"
+        raise DealError(Fault(name, None, None, "there is one value only", allowed) for name in pointless)
     runner = _runner(deal, axes, test, over, start, threads, options)
     lanes = np.arange(len(axes) * runner.overs, dtype=np.intp)
     scans = [_scan(runner.axis(lane)) for lane in lanes]

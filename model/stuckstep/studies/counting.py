@@ -12,7 +12,7 @@ from stuckstep.deal import Cell, Deal, DealError, Fault
 
 from .batch import Batch, Model, batch, fastest, model, stream
 from .distributions import Uncertainty
-from .measures import Measure, measure
+from .measures import Measure, measure, measures_of
 from .runs import measured, prepared
 from .sampling import Design, shares, values
 from .store import Store
@@ -144,7 +144,7 @@ def questions(found: Model, request: Request) -> Questions:
     still = dict(zip((one.name for one in halves), undrawn(found, halves), strict=True))
     happenings = events(found, still, request.unpaid_over, request.later_by)
     kept = tuple((item, party) for item in SERIES for party in parties) if request.with_series else ()
-    return Questions(tuple(measure(found, name) for name in names), tuple(happenings), kept, True, request.laws)
+    return Questions(tuple(measures_of(found, names)), tuple(happenings), kept, True, request.laws)
 
 
 def undrawn(found: Model, wanted: Sequence[Measure]) -> list[float]:

@@ -13,7 +13,7 @@ from stuckstep.deal import Deal
 from .counting import drawn_model
 from .distributions import EDGE, Uncertainty
 from .extras import extra
-from .measures import measure
+from .measures import measures_of
 from .runs import measured, prepared
 from .sampling import correlated, values
 from .sensitivity import attributes_of
@@ -43,7 +43,7 @@ def sobol_indices(
     drawn = sampling.sample(problem, points, calc_second_order=False, seed=seed)
     share = correlated(np.clip(drawn.T, EDGE, 1.0 - EDGE), uncertainties)
     found = drawn_model(deal, uncertainties, start)
-    wanted = [measure(found, name) for name in measures]
+    wanted = measures_of(found, measures)
     columns = values(uncertainties, share)
     runs = measured(prepared(found, wanted, **options), columns, len(drawn), wanted, threads=threads)
     table = np.full((4, len(wanted), len(names)), np.nan)

@@ -60,6 +60,20 @@ def measure(model: Model, name: str) -> Measure:
     return Measure(name.strip(), says.format(of or "the deal"), unit, tuple(lines), work)
 
 
+def measures_of(model: Model, names: Iterable[str]) -> list[Measure]:
+    """The measures of these names; DealError with every fault."""
+    found: list[Measure] = []
+    faults: list[Fault] = []
+    for name in names:
+        try:
+            found.append(measure(model, name))
+        except DealError as error:
+            faults += error.faults
+    if faults:
+        raise DealError(faults)
+    return found
+
+
 def _fault(name: str, wrong: str, allowed: str) -> DealError:
     return DealError([Fault(f"measure {name}", None, None, wrong, allowed)])
 

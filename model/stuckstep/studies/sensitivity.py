@@ -13,17 +13,18 @@ from stuckstep.deal import Cell, Deal, DealError, Fault, base
 
 from .axes import Axis, model_of
 from .batch import Columns, Model, held, model
-from .measures import Measure, measure
+from .measures import Measure, measure, measures_of
 from .runs import Runs, measured, prepared
 
 Array = NDArray[np.float64]
 LOW, HIGH = "low", "high"
+MOST_RUNS = 1_000_000  # of a grid
 
 
 def one_way(deal: Deal, axis: Axis, measures: Sequence[str], start: str = "base", **options: Any) -> xr.Dataset:
     """The measures for each value of one axis: `result` (measure, value), and `base` (measure) with nothing moved."""
     found = model_of(deal, [axis], start)
-    wanted = [measure(found, name) for name in measures]
+    wanted = measures_of(found, measures)
     values, attributes = _run(found, axis.moved, len(axis.values), wanted, options)
     coordinates = {"value": _values(axis), "label": ("value", _text(axis.labels()))}
     about = {"kind": "oneway", "cell": axis.name, "base_at": _unmoved_at(axis), **attributes}
@@ -40,9 +41,12 @@ def two_way(
     if shared := set(rows.cells) & set(columns.cells):
         wrong = "the cell stands on both axes"
         raise DealError([Fault(str(min(shared)), None, None, wrong, "two different cells are allowed")])
-    found = model_of(deal, [rows, columns], start)
-    wanted = [measure(found, name) for name in measures]
     height, width = len(rows.values), len(columns.values)
+    if height * width > MOST_RUNS:
+        wrong, allowed = f"a grid of {height:,} x {width:,} values is asked for", f"up to {MOST_RUNS:,} are allowed"
+        raise DealError([Fault(f"{rows.name}, {columns.name}", None, None, wrong, allowed)])
+    found = model_of(deal, [rows, columns], start)
+    wanted = measures_of(found, measures)
     moved = {cell: np.repeat(values, width) for cell, values in rows.moved.items()}
     moved |= {cell: np.tile(values, height) for cell, values in columns.moved.items()}
     values, attributes = _run(found, moved, height * width, wanted, options)
@@ -68,7 +72,7 @@ def tornado(
     """
     _distinct(axes)
     found = model_of(deal, axes, start)
-    wanted = [measure(found, name) for name in measures]
+    wanted = measures_of(found, measures)
     moved = {cell: np.full(2 * len(axes), _unmoved(found, cell, deal, start)) for one in axes for cell in one.cells}
     for place, one in enumerate(axes):
         for cell, values in one.moved.items():

@@ -13,8 +13,10 @@ from stuckstep.deal.cells import to_text
 from stuckstep.deal.records import Cell, Value
 
 from .axes import Axis, axis, numbers
+from .batch import model
 from .breakeven import Test, break_even
 from .distributions import Uncertainty
+from .measures import measures_of
 from .sensitivity import one_way, tornado, two_way
 
 AXES = {"oneway": (1, 1), "twoway": (2, 2), "tornado": (1, None), "breakeven": (1, None)}
@@ -75,9 +77,22 @@ def studies_of(deal: Deal, only: Sequence[str] | None = None) -> list[Study]:
             found.append(_study(deal, name, rows, file))
         except DealError as error:
             faults += error.faults
+    faults += _wrong_measures(deal, found, file, {name: rows[0].number for name, rows in named.items()})
     if faults:
         raise DealError(faults)
     return found
+
+
+def _wrong_measures(deal: Deal, studies: Sequence[Study], file: str, rows: Mapping[str, int]) -> list[Fault]:
+    """The measures of some studies that there are not, told at each study's first row."""
+    still = {start: model(deal, {}, start) for start in dict.fromkeys(study.scenario for study in studies)}
+    faults: list[Fault] = []
+    for study in studies:
+        try:
+            measures_of(still[study.scenario], study.measures)
+        except DealError as error:
+            faults += [Fault(file, rows[study.name], "measure", one.wrong, one.allowed) for one in error.faults]
+    return faults
 
 
 def _study(deal: Deal, name: str, rows: Sequence[Row], file: str) -> Study:
