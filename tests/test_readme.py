@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 
 from stuckstep.deal import schema
+from stuckstep.deal.limits import limits
+from stuckstep.deal.warning_codes import codes
 from stuckstep.rules.checks import LAWS
 
 README = Path(__file__).parents[1] / "README.md"
@@ -33,13 +35,25 @@ def laws_list() -> str:
     return "".join(f"- {law}\n" for law in LAWS.values())
 
 
+def warnings_table() -> str:
+    rows = ["| code | raised where | what it means | what to do |", "|---|---|---|---|"]
+    rows += [f"| `{code.code}` | {code.when} | {code.means} | {code.do} |" for code in codes().values()]
+    return "\n".join(rows) + "\n"
+
+
+def limits_table() -> str:
+    rows = ["| what | at most | |", "|---|---|---|"]
+    rows += [f"| {limit.what} | {limit.most:,} | {limit.meaning} |" for limit in limits()]
+    return "\n".join(rows) + "\n"
+
+
 def test_the_tables_are_the_programs_own():
-    """With STUCKSTEP_WRITE_README=1 the blocks are written instead, for whoever changes a column or a law."""
-    blocks = {"columns": columns_table(), "laws": laws_list()}
+    """With STUCKSTEP_WRITE_README=1 the blocks are written instead, for whoever changes a column, a law or a limit."""
+    blocks = {"columns": columns_table(), "laws": laws_list(), "warnings": warnings_table(), "limits": limits_table()}
     if os.environ.get("STUCKSTEP_WRITE_README") == "1":
         text = README.read_text(encoding="utf-8")
         for name, wanted in blocks.items():
-            text = text.replace(block(name), wanted)
+            text = text.replace(f"<!-- {name} -->\n{block(name)}", f"<!-- {name} -->\n{wanted}")
         README.write_text(text, encoding="utf-8")
     for name, wanted in blocks.items():
         assert block(name) == wanted

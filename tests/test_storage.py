@@ -113,6 +113,7 @@ def test_the_record_names_every_output_by_its_hash(deal: ss.Deal, dataset: xr.Da
         assert described["sha256"] == hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest()
     assert record["assumptions"]["sha256"] == deal.digest
     assert record["seed"] is None
+    assert record["stuckstep_version"] == dataset.attrs["stuckstep_version"]
     assert {"results.nc", "payments.csv"} <= record["seconds"].keys()
 
 

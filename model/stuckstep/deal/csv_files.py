@@ -36,8 +36,12 @@ def read_folder(folder: Path) -> tuple[list[RawTable], list[Fault], list[Reading
     """The raw tables of a folder; DealError when it holds none."""
     try:
         files = sorted(file for file in folder.iterdir() if _is_table(file))
+        outside = [file for file in files if file.resolve().parent != folder.resolve()]
     except OSError as error:
         raise DealError([Fault(str(folder), None, None, f"cannot be read ({error.strerror})", SHAPES)]) from None
+    if outside:
+        wrong, allowed = "this is a link out of the deal's folder", "files of the folder itself are allowed"
+        raise DealError(Fault(file.name, None, None, wrong, allowed) for file in outside)
     if not files:
         raise DealError([Fault(str(folder), None, None, "the folder holds no .csv files", SHAPES)])
     pairs, faults, log = known(((file.stem, file.name) for file in files), "files (with .csv)")

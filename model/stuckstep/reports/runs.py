@@ -25,6 +25,7 @@ from . import tables
 from .storage import write_results
 
 Writer = Callable[[Path], None]
+_AT_ONCE = 50  # scenarios whose payments are held as a table
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
@@ -42,16 +43,24 @@ class Timings(dict[str, float]):
 
 def write_payments(dataset: xr.Dataset, path: Path) -> None:
     """The payments of a run as CSV. Text that a spreadsheet would take for a formula gets a ' in front."""
+    scenarios = dataset["scenario"].values
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        for start in range(0, len(scenarios), _AT_ONCE):
+            columns = _payments_as_text(dataset.sel(scenario=scenarios[start : start + _AT_ONCE]))
+            if start == 0:
+                writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+
+
+def _payments_as_text(dataset: xr.Dataset) -> dict[str, list[Any]]:
     table = tables.payments(dataset)
     columns = {name: table[name].tolist() for name in table.columns}
     columns["date"] = np.datetime_as_string(table["date"].to_numpy(), unit="D").tolist()
     for name in table.columns[table.dtypes == "str"]:
         safe = {text: f"'{text}" if _FORMULA.match(text) else text for text in set(columns[name])}
         columns[name] = [safe[text] for text in columns[name]]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+    return columns
 
 
 def write_run(
@@ -133,7 +142,7 @@ def _record(deal: Deal, dataset: xr.Dataset, part: Path, timings: Timings) -> di
     return {
         "deal": deal.name,
         "title": str(dataset.attrs["title"]),
-        "version": str(dataset.attrs["stuckstep_version"]),
+        "stuckstep_version": str(dataset.attrs["stuckstep_version"]),
         "seed": None,  # nothing in a run is drawn at random
         "scenarios": [str(name) for name in dataset["scenario"].values],
         "grid": tables.period_of(dataset),
@@ -147,8 +156,8 @@ def _record(deal: Deal, dataset: xr.Dataset, part: Path, timings: Timings) -> di
 
 
 def _described(file: Path) -> dict[str, Any]:
-    content = file.read_bytes()
-    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    with file.open("rb") as content:
+        return {"bytes": file.stat().st_size, "sha256": hashlib.file_digest(content, "sha256").hexdigest()}
 
 
 def _platform() -> dict[str, str]:

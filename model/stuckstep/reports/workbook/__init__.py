@@ -4,6 +4,8 @@
 """
 
 import datetime
+import os
+import time
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -40,6 +42,12 @@ def refuse_large(deal: Deal) -> None:
         raise DealError(faults)
 
 
+def _now() -> datetime.datetime:
+    """The time that a workbook says it was written: SOURCE_DATE_EPOCH where that is set, for the same bytes again."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.datetime.fromtimestamp(int(epoch) if epoch.isdecimal() else time.time(), datetime.UTC)
+
+
 def export(
     deal: Deal,
     path: str | PathLike[str],
@@ -64,7 +72,7 @@ def export(
     dataset = label(solution) if dataset is None else dataset
     model = model_of(solution, dataset, selected)
     try:
-        book = put_together(model, datetime.datetime.now(datetime.UTC), studies)
+        book = put_together(model, _now(), studies)
     except ValueError as error:
         raise WorkbookError(f"the deal does not fit into a workbook: {error}") from error
     values = recalculate(book.package, book.pages)

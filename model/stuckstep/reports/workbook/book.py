@@ -91,8 +91,8 @@ def put_together(model: Model, written: datetime.datetime, studies: Sequence[She
         page.sheet.sheet_format.outlineLevelRow = max(page.outlines.values(), default=0)
     styles.close()
     book.properties.creator, book.properties.title = "stuckstep", model.item("title")
-    expected = [*_expected(model, pages["results"], results, changed), *moved]
-    return Book(Package(book, list(pages.values())), pages, expected)
+    package = Package(book, list(pages.values()), written)
+    return Book(package, pages, [*_expected(model, pages["results"], results, changed), *moved])
 
 
 def _counts(changed: AsWritten, has_studies: bool) -> Mapping[str, str]:
