@@ -19,9 +19,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import deal_files as files
-from stuckstep.deal import placing
+from stuckstep.cli import main
+from stuckstep.deal import DealError, placing
+from stuckstep.studies.extras import EXTRAS, extra
 
 KILLS = int(os.environ.get("STUCKSTEP_KILLS", "12"))
 SOUND = {"results.nc", "payments.csv", "run.json", "deal.xlsx", "report.html"}
@@ -121,7 +124,8 @@ def killed_at(place: Path, call: int) -> int:
     code = f"""
 import os, signal
 from pathlib import Path
-from stuckstep.deal import placing
+from stuckstep.deal import DealError, placing
+from stuckstep.studies.extras import EXTRAS, extra
 move, calls = os.replace, []
 def replace(source, target):
     calls.append(source)
@@ -215,3 +219,55 @@ def test_a_full_disk_is_one_line_and_loses_nothing(deals: list[Path], tmp_path: 
     assert (code, error.count("\n")) == (2, 1), error
     assert "cannot be written (File too large)" in error
     assert {file.name: file.read_text() for file in out.iterdir()} == old
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["new", "/proc/none/deal"],
+        ["convert", "DEAL", "/proc/none/deal.xlsx"],
+        ["run", "DEAL", "--out", "/proc/none", "--no-workbook", "--no-report"],
+        ["export", "DEAL", "--out", "/proc/none/deal.xlsx"],
+        ["report", "DEAL", "--out", "/proc/none"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_place_that_takes_nothing_is_one_line(deals: list[Path], command: list[str]) -> None:
+    """Not even for root, whom no permission stops."""
+    result = CliRunner().invoke(main, [str(deals[0]) if one == "DEAL" else one for one in command])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "cannot be written (" in result.stderr
+
+
+def test_a_clock_that_is_set_back_hinders_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files from the future are replaced, and a workbook can be written before any zip archive could be."""
+    old, ahead = tmp_path / "deal.xlsx", time.time() + 10 * 365 * 86400
+    old.write_text("from the future")
+    os.utime(old, (ahead, ahead))
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    result = CliRunner().invoke(main, ["export", str(files.SUPERPOD), "--out", str(old)])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert zipfile.ZipFile(old).testzip() is None
+    assert {path.name for path in tmp_path.iterdir()} == {"deal.xlsx"}
+
+
+def test_a_machine_without_room_for_the_work_itself_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("stuckstep.results.solve", no_memory)
+    result = CliRunner().invoke(main, ["run", str(files.SUPERPOD)])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "there is not enough memory for this deal" in result.stderr
+
+
+@pytest.mark.parametrize("package", EXTRAS)
+def test_a_package_that_is_not_installed_is_named_with_what_brings_it(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(DealError) as caught:
+        extra(package)
+    assert str(caught.value) == (
+        f"{package}: the package is not installed; the extra `{EXTRAS[package]}` of stuckstep brings it"
+    )
