@@ -2,8 +2,13 @@
 
 import os
 import re
+import shlex
 from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from stuckstep.cli import main
 from stuckstep.deal import schema
 from stuckstep.deal.limits import limits
 from stuckstep.deal.warning_codes import codes
@@ -82,3 +87,22 @@ def test_the_example_in_python_says_what_it_gives(monkeypatch):
             assert f"{value:,.0f}" == number[0]
             checked += 1
     assert checked == 1
+
+
+def examples() -> list[tuple[str, str]]:
+    """The commands of the section on studies, each with what it says they print."""
+    text = re.search(
+        "<!-- studies -->\n```console\n(.*)```\n<!-- /studies -->", README.read_text(encoding="utf-8"), re.S
+    )
+    assert text is not None
+    return re.findall(r"^\$ stuckstep (.*)\n((?:(?!\$ ).*\n)+)", text[1], re.M)
+
+
+@pytest.mark.parametrize(("arguments", "printed"), examples(), ids=lambda text: text.split()[0])
+def test_the_studies_print_what_the_readme_says(arguments: str, printed: str, tmp_path: Path) -> None:
+    pytest.importorskip("scipy", reason="scipy is an extra")
+    words = shlex.split(arguments)
+    words[1] = str(README.parent / "assumptions" / words[1])
+    result = CliRunner().invoke(main, [*words, "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert printed in result.output

@@ -148,3 +148,11 @@ def test_values_beyond_the_extremes_are_told():
     found = batches.model(read(SUPERPOD), {Cell("steps", "power", "delay"): (0.0, 10.0)})
     with pytest.raises(DealError, match="the lines are made for 0 to 10"):
         batches.fit(found, {Cell("steps", "power", "delay"): np.array([11.0])})
+
+
+def test_every_study_is_called_from_the_room():
+    from stuckstep import studies
+
+    assert all(callable(getattr(studies, name)) for name in dir(studies))
+    with pytest.raises(AttributeError, match="has no guess"):
+        studies.guess  # noqa: B018

@@ -1,5 +1,7 @@
 """Sensitivity tables and break-even: equal to single runs bit for bit, and right where a hand can check."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,9 @@ from stuckstep.results import run, solve
 from stuckstep.studies.axes import axis
 from stuckstep.studies.breakeven import Test, break_even
 from stuckstep.studies.sensitivity import one_way, tornado, two_way
+from stuckstep.studies.tables import studies_of
 
+LIBRARY = Path(__file__).parents[1] / "assumptions"
 POWER, PRICE = "steps.power.delay", "contracts.anchor.price"
 
 
@@ -190,6 +194,28 @@ def test_break_even_is_found_to_the_day(deal):
         for days, holds in [(30 + spare, True), (31 + spare, False)]:
             alone = run(with_scenarios(deal, {"one": {delay: float(days)}}), ["one"])
             assert (alone.days_late.max().item() <= 30) is holds
+
+
+def test_the_shipped_break_even_is_what_runs_one_day_apart_show():
+    """The delay of each step at which the lender of superpod first misses a payment: a jump, for some steps more."""
+    deal = read(LIBRARY / "superpod")
+    (study,) = studies_of(deal, ["loan_missed"])
+    table = study.run(deal)
+    assert table.sizes["cell"] == len(deal.tables["steps"])
+    chosen = {}
+    for cell in table.cell.values:
+        answers = table.sel(cell=cell).isel(over=0)
+        for holds, fails in zip(answers.holds_at.values, answers.fails_at.values, strict=True):
+            if not np.isnan(holds):
+                assert abs(holds - fails) == 1
+                delay = cell_of(deal, cell)
+                chosen |= {(cell, holds, True): {delay: holds}, (cell, fails, False): {delay: fails}}
+    assert len(chosen) >= 2 * table.sizes["cell"]
+    names = {f"run {number}": changes for number, changes in enumerate(chosen.values())}
+    alone = run(with_scenarios(deal, names), list(names))
+    unpaid = alone.claim_unpaid.sel(claim=["ddtl.fee", "ddtl.interest", "ddtl.principal"]).sum("claim")
+    missed = (unpaid >= 0.005).any("quarter")
+    assert [not one for one in missed.values.tolist()] == [holds for *_, holds in chosen]
 
 
 def test_break_even_of_a_price_brings_the_worth_to_the_threshold(deal):

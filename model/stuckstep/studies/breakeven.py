@@ -52,7 +52,7 @@ class Test:
         return np.where(np.isnan(margin), -np.inf, margin)
 
     def __str__(self) -> str:
-        limit = f" {self.threshold:.15g}" if self.holds in ("at_least", "at_most") else ""
+        limit = f" {self.threshold:,.15g}" if self.holds in ("at_least", "at_most") else ""
         return f"{self.measure} {self.holds.replace('_', ' ')}{limit}"
 
 

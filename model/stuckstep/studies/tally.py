@@ -144,7 +144,7 @@ def events(model: Model, still: Mapping[str, float], unpaid_over: float, later_b
             found.append(Event(blocked.name, f"{claim.name} has begun and is locked up", blocked, _some))
     for party in model.sheets.keys("parties"):
         unpaid = measure(model, f"unpaid:{party}")
-        says = f"more than {unpaid_over:.15g} is unpaid to {party}"
+        says = f"more than {unpaid_over:,.15g} is unpaid to {party}"
         found.append(Event(f"unpaid:{party}", says, unpaid, _above(max(unpaid_over, HALF_CENT))))
         half = measure(model, f"half_paid:{party}")
         usual = still[half.name]
