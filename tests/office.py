@@ -3,7 +3,8 @@
     python3 office.py JOB.json
 
 The job names the office program, a folder of its own, and for each workbook the scenarios to select and the sheets to
-read. Every answer is one line on stdout: workbook, scenario, and the values of each sheet row by row.
+read; it may name cells to type into first, and a file to save the workbook as at the end. Every answer is one line on
+stdout: workbook, scenario, and the values of each sheet row by row.
 """
 
 import json
@@ -15,6 +16,8 @@ from pathlib import Path
 import uno
 from com.sun.star.beans import PropertyValue
 from com.sun.star.connection import NoConnectException
+
+XLSX = "Calc MS Excel 2007 XML"
 
 
 def connect(pipe):
@@ -58,12 +61,20 @@ def main(path):
         hidden = PropertyValue("Hidden", 0, True, 0)
         for file, scenarios in job["files"].items():
             document = desktop.loadComponentFromURL(Path(file).as_uri(), "_blank", 0, (hidden,))
+            for sheet, cell, value in job.get("edits", ()):
+                place = document.Sheets.getByName(sheet).getCellRangeByName(cell)
+                if isinstance(value, str):
+                    place.String = value
+                else:
+                    place.Value = value
             for scenario in scenarios:
                 document.Sheets.getByName("cover").getCellRangeByName("C5").String = scenario
                 document.calculateAll()
                 sheets = {name: values(document, name) for name in job["sheets"]}
                 answer = {"file": file, "scenario": scenario, "errors": errors(document, document.Sheets.ElementNames)}
                 print(json.dumps({**answer, "sheets": sheets}), flush=True)
+            if "save" in job:
+                document.storeToURL(Path(job["save"]).as_uri(), (PropertyValue("FilterName", 0, XLSX, 0),))
             document.close(True)
         desktop.terminate()
         office.wait(60)

@@ -282,24 +282,3 @@ def test_the_structure_notice_sees_a_row_added_below(superpod: Exported) -> None
     assert read_cell("cover", 9, 3) == "CHANGED"
     read_cell, _ = in_formualizer(edited(superpod.content, {}))
     assert read_cell("cover", 9, 3) == "OK"
-
-
-def test_an_analyst_s_rows_are_followed_after_saving(superpod: Exported) -> None:
-    """A claim and a scenario typed below the tables, saved as a spreadsheet program saves, and read again."""
-    deal = superpod.model.deal
-    path = superpod.path.with_name("analyst.xlsx")
-    loaded = openpyxl.load_workbook(superpod.path)
-    claims, scenarios = loaded["claims"], loaded["scenarios"]
-    new = {"claim": "audit", "paid_from": "operating:20", "payee": "staff", "kind": "once", "basis": "usd",
-           "rate": 50000, "phase": "deal", "trigger": "2028-06-30"}  # fmt: skip
-    for column, heading in enumerate(excel.headings("claims"), start=1):
-        claims.cell(excel.HEADINGS_ROW + len(deal.tables["claims"]) + 1, column, new.get(heading))
-    row = excel.HEADINGS_ROW + len(deal.tables["scenarios"]) + 1
-    for column, value in enumerate(("audit_late", "claims", "audit", "net_days", 90), start=1):
-        scenarios.cell(row, column, value)
-    loaded.save(path)
-    changed = read(path)
-    again = exported(changed, superpod.path.with_name("again.xlsx"), "audit_late")
-    due = again.model.values("claims.audit.due")[:, again.model.position]
-    assert due.sum() == 50000.0
-    assert len(changed.tables["claims"]) == len(deal.tables["claims"]) + 1

@@ -188,14 +188,23 @@ def in_ironcalc(path: Path) -> tuple[Read, Callable[[str], None]]:
     return read, select
 
 
-def in_office(soffice: str, python: str, book: "Exported", scenarios: Sequence[str], folder: Path) -> Iterator[Answer]:
-    """What LibreOffice recalculates for each scenario, from a file without any stored value."""
+def in_office(
+    soffice: str,
+    python: str,
+    book: "Exported",
+    scenarios: Sequence[str],
+    folder: Path,
+    edits: Sequence[tuple[str, str, float | str]] = (),
+    save: Path | None = None,
+) -> Iterator[Answer]:
+    """What LibreOffice recalculates for each scenario, from a file without stored values, after typing some cells."""
     path = folder / "stripped.xlsx"
     path.write_bytes(edited(book.content, {}, stripped=True))
-    sheets = sorted({address.sheet for address in book.model.layout.lines.values()})
+    sheets = sorted({address.sheet for address in book.model.layout.lines.values()} | {"cover"})
     job = folder / "job.json"
     files = {str(path): list(scenarios)}
-    job.write_text(json.dumps({"office": soffice, "folder": str(folder), "files": files, "sheets": sheets}), "utf-8")
+    told = {"office": soffice, "folder": str(folder), "files": files, "sheets": sheets, "edits": edits}
+    job.write_text(json.dumps(told | ({} if save is None else {"save": str(save)})), "utf-8")
     command = [python, str(Path(__file__).with_name("office.py")), str(job)]
     found = subprocess.run(command, check=False, capture_output=True, text=True, timeout=1800)
     assert found.returncode == 0, found.stderr
