@@ -243,7 +243,7 @@ def _returns(solution: Solution) -> Iterator[tuple[str, Variable]]:
     flows = np.where(np.abs(net) <= DUST * (paid + puts_in), 0.0, net)  # what cancels out within a period is no flow
     ends = solution.periods.next_first_day - 1
     rate, reason = irr(flows, ends)
-    discount = np.array([_deal_number(solution, scenario, "discount_rate") for scenario in solution.scenarios])
+    discount = _deal_numbers(solution, "discount_rate")
     worth = npv(flows, ends, discount[None, :], solution.periods.first_day[0])
     dims = ("party", "scenario")
     said = {"cell_methods": "quarter: sum"}
@@ -257,15 +257,22 @@ def _returns(solution: Solution) -> Iterator[tuple[str, Variable]]:
                   "units": _unit(solution, "money"), "formula": formula.format("start")})  # fmt: skip
 
 
-def _deal_number(solution: Solution, scenario: str, item: str) -> float:
-    part, position = solution.where(scenario)
-    return float(part.sheets.value(part.sheets.find("deal", item, "value"))[position])
+def _deal_numbers(solution: Solution, item: str) -> Array:
+    """A number of the table deal in each scenario."""
+    found: dict[str, float] = {}
+    for part in solution.parts:
+        values = part.sheets.value(part.sheets.find("deal", item, "value"))
+        found.update(zip(part.sheets.scenarios, values, strict=True))
+    return np.array([found[name] for name in solution.scenarios])
 
 
 def _coordinates(solution: Solution, grid: Grid, period: str) -> dict[str, Any]:
     dimensions = ("party", "claim", "account", "facility", "support", "phase", "step", "status", "law", "alert")
     coordinates: dict[str, Any] = {name: np.array(names(solution, name), dtype=object) for name in dimensions}
-    payees = [[claim.payee for claim in all_claims(solution.where(name)[0].sheets)] for name in solution.scenarios]
+    paid_to: dict[str, tuple[str, ...]] = {}
+    for part in solution.parts:
+        paid_to |= dict.fromkeys(part.sheets.scenarios, tuple(claim.payee for claim in all_claims(part.sheets)))
+    payees = [paid_to[name] for name in solution.scenarios]
     return coordinates | {
         period: (period, grid.end, {"long_name": f"last day of the {period}"}),
         "label": (period, np.array(grid.labels, dtype=object)),
