@@ -185,6 +185,11 @@ def test_a_deal_without_studies_says_so(tmp_path):
         result = CliRunner().invoke(main, [command, str(tmp_path / "plain"), "--studies"])
         assert result.exit_code == 2, result.output
         assert "the deal has no studies" in result.output
+    flags = ["--studies", "--no-workbook", "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(main, ["run", str(tmp_path / "plain"), *flags])
+    assert len(result.output.splitlines()) == 2
+    assert "which --no-workbook leaves out" in result.output
+    assert not (tmp_path / "out").exists()
     with pytest.raises(DealError, match="there is no study"):
         studies_of(read(tmp_path / "plain"), ["none"])
 

@@ -68,6 +68,8 @@ def run(
     """
     wanted = Wanted(scenarios, monthly, no_workbook, no_report, studies)
     read = _read_all(deals)
+    if studies:
+        _refuse_studies(read, no_workbook)
     if not no_workbook:
         _refuse_large(read)
     with _progress(len(read) * (3 - no_workbook - no_report)) as advance:
@@ -118,6 +120,22 @@ def _refuse_large(deals: list[Deal]) -> None:
             refuse_large(deal)
         except DealError as error:
             faults += [one._replace(allowed=f"{one.allowed} (or --no-workbook)") for one in error.faults]
+    if faults:
+        raise DealError(faults)
+
+
+def _refuse_studies(deals: list[Deal], no_workbook: bool) -> None:
+    """DealError where there is no workbook to put the studies in, and for every deal that has none."""
+    from stuckstep.deal import DealError, Fault
+
+    faults = []
+    if no_workbook:
+        wrong = "the studies stand in the workbook, which --no-workbook leaves out"
+        faults.append(Fault("--studies", None, None, wrong, "one of the two is allowed"))
+    for deal in deals:
+        if not deal.tables["studies"]:
+            file = f"{deal.name}: {deal.files.get('studies', 'studies')}"
+            faults.append(Fault(file, None, None, "the deal has no studies", "one row or more is required"))
     if faults:
         raise DealError(faults)
 
