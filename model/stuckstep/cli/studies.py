@@ -57,7 +57,10 @@ def _axes(command: Command) -> Command:
         ),
         click.option("--values", multiple=True, metavar="V", help="0;91;182 or 0..364/5, one for each --cell."),
         click.option(
-            "--by", multiple=True, type=BY, help="What the values are, one for each --cell.  [default: value]"
+            "--by",
+            multiple=True,
+            type=BY,
+            help="value: the cell's own; add: added to it; factor: times it. One for each --cell.  [default: value]",
         ),
         click.option(
             "--threshold", type=float, callback=_finite, metavar="X", help="What the first measure is held against."
