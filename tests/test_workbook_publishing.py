@@ -2,6 +2,11 @@
 
 import errno
 import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,6 +16,17 @@ from stuckstep.reports.workbook import WorkbookError, export
 from stuckstep.results import Solution, label, solve
 
 SUPERPOD = Path(__file__).parents[1] / "assumptions" / "superpod"
+FULL = """
+import resource, signal, sys
+from stuckstep.deal import read
+from stuckstep.reports.workbook import WorkbookError, export
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+try:
+    export(read(sys.argv[1]), sys.argv[2])
+except WorkbookError as error:
+    print(error)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +114,40 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, solution: S
     (tmp_path / "file").write_text("a file, not a folder")
     assert "cannot be written" in attempt(tmp_path / "file" / "superpod.xlsx", solution)
     assert left_over(tmp_path) == ["file"]
+
+
+def test_a_disk_that_fills_up_while_writing_leaves_the_old_file(tmp_path: Path) -> None:
+    """The system itself refuses to write on, in a process of its own."""
+    path = tmp_path / "superpod.xlsx"
+    path.write_bytes(b"old")
+    found = subprocess.run([sys.executable, "-c", FULL, str(SUPERPOD), str(path)], capture_output=True, text=True)
+    assert found.stdout == f"{path} cannot be written (File too large); nothing was changed\n", found.stderr
+    assert path.read_bytes() == b"old"
+    assert left_over(tmp_path) == ["superpod.xlsx"]
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Root may write anywhere, so it steps back."""
+    own = os.geteuid()
+    os.seteuid(65534 if own == 0 else own)
+    try:
+        yield
+    finally:
+        os.seteuid(own)
+
+
+@pytest.mark.parametrize("mode", [0o555, 0o000])
+def test_a_read_only_folder_is_one_line(mode: int, solution: Solution) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder, dataset = Path(name), label(solution)
+        (folder / "superpod.xlsx").write_bytes(b"old")
+        folder.chmod(mode)
+        with as_nobody(), pytest.raises(WorkbookError, match=r"written \(Permission denied\); nothing was changed$"):
+            export(solution.deal, folder / "superpod.xlsx", solution=solution, dataset=dataset)
+        folder.chmod(0o755)
+        assert left_over(folder) == ["superpod.xlsx"]
+        assert (folder / "superpod.xlsx").read_bytes() == b"old"
 
 
 def test_an_unknown_scenario_is_a_fault_of_the_deal(tmp_path: Path, solution: Solution) -> None:

@@ -10,10 +10,11 @@ from .values import WorkbookError
 
 def publish(content: bytes, path: Path) -> None:
     """Writes beside the target, then moves into place. WorkbookError, the old file untouched, where that fails."""
-    lock = _lock_of(path)
-    if lock is not None:
-        raise WorkbookError(f"{path} is open in another program ({lock.name} beside it says so): close it there first")
     try:
+        lock = _lock_of(path)
+        if lock is not None:
+            said = f"({lock.name} beside it says so)"
+            raise WorkbookError(f"{path} is open in another program {said}: close it there first")
         path.parent.mkdir(parents=True, exist_ok=True)
         put(path, lambda part: _write(part, content))
     except OSError as error:
