@@ -1,6 +1,7 @@
 """The chosen scenario's results live, every scenario's as the engine gave them, and a check that both agree."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -122,10 +123,9 @@ def _groups(model: Model, found: Found, rows: Rows) -> Iterator[Iterator[Result]
     """The blocks of the sheet; the comparisons stand below what they compare."""
     for phase in model.sheets.keys("phases"):
         yield _phase(model, phase, found.stuck[phase])
-    yield _shortfall(model, found.worst)
     for party in model.sheets.keys("parties"):
         yield _party(model, party, found.dates[party], found.worst_by_party[party])
-    yield _money(model)
+    yield chain(_money(model), _shortfall(model, found.worst))
     for facility in model.sheets.keys("facilities"):
         yield _cover(model, facility, found.covers[facility])
     yield _laws(model)
