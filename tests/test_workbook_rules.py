@@ -31,6 +31,8 @@ ALLOWED = {
     "YEAR",
     "MONTH",
     "DATE",
+    "ISNUMBER",
+    "ISBLANK",
 }
 REFERENCE = re.compile(r"(?<![A-Za-z_.])(\$?)([A-Z]{1,3})(\$?)([0-9]+)(?![A-Za-z0-9_(])")
 

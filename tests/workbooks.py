@@ -145,24 +145,37 @@ def input_cell(deal: Deal, table: str, row: str, column: str) -> tuple[str, str]
 
 def in_formualizer(content: bytes) -> tuple[Read, Callable[[str], None]]:
     """Reads a cell, and selects a scenario and recalculates."""
-    book = formualizer.load_workbook_bytes(content)
-    book.set_temporal_egress("serial")
-    book.evaluate_all()
-    sizes = {sheet: _size(content, part) for sheet, part in sheet_parts(content).items()}
-    sheets: dict[str, list[list[object]]] = {}
-
-    def read(sheet: str, row: int, column: int) -> object:
-        if sheet not in sheets:
-            whole = formualizer.RangeAddress(sheet, 1, 1, *sizes[sheet])
-            sheets[sheet] = book.sheet(sheet).get_values(whole)
-        return sheets[sheet][row - 1][column - 1]
+    book = loaded(content)
+    read = [reader(book, content)]
 
     def select(scenario: str) -> None:
         book.set_value("cover", 5, 3, scenario)
         book.evaluate_all()
-        sheets.clear()
+        read[0] = reader(book, content)
 
-    return read, select
+    return lambda sheet, row, column: read[0](sheet, row, column), select
+
+
+def loaded(content: bytes) -> formualizer.Workbook:
+    """The workbook in the spreadsheet engine, recalculated."""
+    book = formualizer.load_workbook_bytes(content)
+    book.set_temporal_egress("serial")
+    book.evaluate_all()
+    return book
+
+
+def reader(book: formualizer.Workbook, content: bytes) -> Read:
+    """Reads a cell as it was last evaluated: the sheets are fetched whole, and once."""
+    parts = sheet_parts(content)
+    sheets: dict[str, list[list[object]]] = {}
+
+    def read(sheet: str, row: int, column: int) -> object:
+        if sheet not in sheets:
+            whole = formualizer.RangeAddress(sheet, 1, 1, *_size(content, parts[sheet]))
+            sheets[sheet] = book.sheet(sheet).get_values(whole)
+        return sheets[sheet][row - 1][column - 1]
+
+    return read
 
 
 def _size(content: bytes, part: str) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 import datetime
 from collections.abc import Iterator
 
-from stuckstep.deal import Deal, DealError, Fault, base, from_serial, scenario_names, serial
+from stuckstep.deal import Deal, DealError, Fault, Sheets, base, from_serial, scenario_names, serial
 from stuckstep.rules.claims import claim_phases
 from stuckstep.rules.lines import name_of
 
@@ -27,6 +27,14 @@ def check_due_dates(solution: Solution) -> None:
     faults += [fault for claim in solution.plan.keys("claims") for fault in _early(solution, claim)]
     if faults:
         raise DealError(faults)
+
+
+def bound_dates(sheets: Sheets) -> Iterator[tuple[str, str]]:
+    """The due dates that may not lie before the start: the claim and the line of each."""
+    for claim in sheets.keys("claims"):
+        if sheets.kind(claim) == "once":
+            for phase in claim_phases(sheets, claim):
+                yield claim, name_of("claims", claim, "due date", phase)
 
 
 def _due_dates(deal: Deal) -> list[str]:
@@ -55,11 +63,8 @@ def _early(solution: Solution, claim: str) -> Iterator[Fault]:
     start = float(solution.periods.first_day[0])
     found: dict[str, float] = {}
     for part in solution.parts:
-        if part.sheets.kind(claim) != "once":
-            continue
-        for phase in claim_phases(part.sheets, claim):
-            dates = part.values[name_of("claims", claim, "due date", phase)]
-            for scenario, date in zip(part.sheets.scenarios, dates, strict=True):
+        for line in (line for one, line in bound_dates(part.sheets) if one == claim):
+            for scenario, date in zip(part.sheets.scenarios, part.values[line], strict=True):
                 if date < start:
                     found[scenario] = min(float(date), found.get(scenario, start))
     if found:

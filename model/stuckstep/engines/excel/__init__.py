@@ -17,7 +17,7 @@ from .formulas import (
     lay_out,
     timeline,
 )
-from .inputs import HEADINGS_ROW, Live, headings, live_sheet, place, read_inputs, row_of
+from .inputs import HEADINGS_ROW, Live, address, headings, live_sheet, place, read_inputs, row_of
 
 __all__ = [
     "CONSTANT",
@@ -37,6 +37,7 @@ __all__ = [
     "Layout",
     "Live",
     "Placed",
+    "address",
     "formulas",
     "headings",
     "lay_out",

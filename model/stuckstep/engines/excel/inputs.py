@@ -86,7 +86,7 @@ def _values(sheets: Sheets, live: Live, cell: Cell) -> Cells:
     for column, scenario in enumerate(sheets.scenarios, start=FIRST_SCENARIO):
         change = sheets.index.changes.get(scenario, {}).get(cell)
         if change is not None:
-            link = f"scenarios!{_address(sheets.deal, 'scenarios', change, 'value')}"
+            link = address(sheets.deal, "scenarios", change, "value")
             yield Placed(SHEET, row, column, Formula(_link(link, row, default)))
 
 
@@ -95,7 +95,7 @@ def _base(sheets: Sheets, cell: Cell, row: int, default: float | None) -> str:
     if held.row is None:
         return f"=${get_column_letter(DEFAULT)}{row}"
     column = "value" if cell.table == "deal" else cell.column
-    return _link(f"{cell.table}!{_address(sheets.deal, cell.table, held.row, column)}", row, default)
+    return _link(address(sheets.deal, cell.table, held.row, column), row, default)
 
 
 def _link(link: str, row: int, default: float | None) -> str:
@@ -103,9 +103,9 @@ def _link(link: str, row: int, default: float | None) -> str:
     return f"={link}" if default is None else f'=IF({link}="",${get_column_letter(DEFAULT)}{row},{link})'
 
 
-def _address(deal: Deal, table: str, row: Row, column: str) -> str:
+def address(deal: Deal, table: str, row: Row, column: str) -> str:
     """A cell of an assumption sheet as it is written: the headings, and the rows below without a gap."""
-    return f"${get_column_letter(headings(table).index(column) + 1)}${row_of(deal, table, row)}"
+    return f"{table}!${get_column_letter(headings(table).index(column) + 1)}${row_of(deal, table, row)}"
 
 
 def row_of(deal: Deal, table: str, row: Row) -> int:

@@ -9,7 +9,7 @@ from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.cell_range import MultiCellRange
 from openpyxl.worksheet.datavalidation import DataValidation
 
-from stuckstep.deal import Cell, Column, Row, Value, schema, serial
+from stuckstep.deal import Cell, Column, Row, Value, default_of, schema, serial
 from stuckstep.engines.excel import HEADINGS_ROW, Formula, headings
 
 from .grid import MASTER, add_status_colours, set_print, set_widths
@@ -120,20 +120,36 @@ def _put(page: Page, model: Model, table: str, row: Row, number: int, column: in
 
 
 def is_live(model: Model, table: str, row: Row, heading: str) -> bool:
-    """Whether formulas follow when the cell is changed: it is a number or date that they read."""
+    """Whether formulas follow when the cell is changed: they read it, and it is a number, a date, or the default."""
+    cell = _cell_of(model, table, row, heading)
+    if cell is None or (cell not in model.live.rows and cell != Cell("deal", "start", "value")):
+        return False
+    value = row.cells[heading]
+    return isinstance(value, (float, datetime.date)) or (value is None and default_of(cell) is not None)
+
+
+def _cell_of(model: Model, table: str, row: Row, heading: str) -> Cell | None:
+    """The input that stands in a cell of an assumption sheet, in a scenario of this file too."""
     key = text_of(row.cells[headings(table)[0]])
+    if table not in ("deal", "scenarios"):
+        return Cell(table, key, heading)
+    if heading != "value" or (table == "scenarios" and key not in model.scenarios):
+        return None
     if table == "deal":
-        return heading == "value" and (key == "start" or Cell("deal", key, "value") in model.live.rows)
-    if table != "scenarios":
-        return Cell(table, key, heading) in model.live.rows
+        return Cell("deal", key, "value")
     where, name, column = (text_of(row.cells[part]) for part in ("table", "row", "column"))
-    cell = Cell(where, name, "value" if where == "deal" else column)
-    return heading == "value" and key in model.scenarios and cell in model.live.rows
+    return Cell(where, name, "value" if where == "deal" else column)
 
 
 def _is_rate(table: str, row: Row, heading: str) -> bool:
     column = _column(table, text_of(row.cells["item"]) if table == "deal" else heading)
     return column is not None and column.unit in ("1", "1/year")
+
+
+def column_of(cell: Cell) -> Column:
+    """The schema of an input."""
+    name = cell.row if cell.table == "deal" else cell.column
+    return next(one for one in schema() if one.table == cell.table and one.column == name)
 
 
 def _column(table: str, name: str) -> Column | None:

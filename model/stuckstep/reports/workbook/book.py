@@ -14,7 +14,7 @@ from stuckstep.engines.excel import Address
 from stuckstep.reports.sheets import Sheet
 
 from .as_written import DIFFERS as CHANGED
-from .as_written import AsWritten, add_as_written
+from .as_written import FLAGS, NO_NUMBER, NOT_ALLOWED, AsWritten, add_as_written
 from .assumptions import add_table, deal_tables
 from .calculations import TITLES, add_lines
 from .charts import add_charts
@@ -97,10 +97,14 @@ def put_together(model: Model, written: datetime.datetime, studies: Sequence[She
 
 def _counts(changed: AsWritten, has_studies: bool) -> Mapping[str, str]:
     """For each notice the cell that counts what it is about."""
-    letter = get_column_letter(CHANGED)
-    numbers, words = (f"{where.sheet}!${letter}${where.row}" for where in (changed.numbers, changed.words))
+    numbers, shapes = (f"{at.sheet}!${get_column_letter(CHANGED)}${at.row}" for at in (changed.numbers, changed.shapes))
     differing = f"{DIFFERING}+{STUDIES_DIFFERING}" if has_studies else DIFFERING
-    return {"inputs as written": numbers, "structure as written": words, "values as written": differing}
+    return {
+        "inputs as written": numbers,
+        "structure as written": f"{shapes}+{changed.raised(NO_NUMBER)}",
+        "inputs allowed": changed.raised(NOT_ALLOWED),
+        "values as written": differing,
+    }
 
 
 def _expected(model: Model, page: Page, results: Rows, changed: AsWritten) -> list[Expected]:
@@ -123,5 +127,5 @@ def _expected(model: Model, page: Page, results: Rows, changed: AsWritten) -> li
         value = np.array([page.rows[row][column][0]])
         found.append(Expected(f"compared: {result}", Address("results", row), LIVE, value))
     for what, where in zip(changed._fields, changed, strict=True):
-        found.append(Expected(f"{what} as written", where, CHANGED, np.zeros(1)))
+        found.append(Expected(f"{what} as written", where, CHANGED, np.zeros(len(FLAGS))))
     return found

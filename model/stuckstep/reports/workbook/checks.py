@@ -19,12 +19,13 @@ FIRST_LAW = MASTER_ROW + 1
 FIRST_ALERT = FIRST_LAW + len(LAWS)
 NOTICES: Mapping[str, str] = {
     "inputs as written": "numbers and dates that were changed since: what is stored is no longer what they come to",
-    "structure as written": "rows whose words or blanks were changed: formulas cannot follow, run stuckstep on it",
+    "structure as written": "words, blanks and rows that were changed: formulas cannot follow, run stuckstep on it",
+    "inputs allowed": "numbers and dates that are not allowed, due dates before the start: run stuckstep check on it",
     "values as written": "live results that are not what the engine gave for the scenario: 0 unless inputs changed",
 }
 NOTICE_ROWS: Mapping[str, int] = {name: row for row, name in enumerate(NOTICES, start=FIRST_ALERT + len(ALERTS))}
 STALE_ROW = FIRST_ALERT + len(ALERTS) + len(NOTICES)
-STALE_SAYS = "whether any of these three is raised: then nothing live is compared with what is stored of base"
+STALE_SAYS = "whether any of these is raised: then nothing live is compared with what is stored of base"
 STALE = f"checks!${get_column_letter(CONSTANT)}${STALE_ROW}"
 
 
@@ -48,14 +49,19 @@ def add_summary(page: Page, model: Model, counts: Mapping[str, str]) -> None:
     for number, (check, meaning, item, kind) in enumerate(rows, start=FIRST_LAW):
         line = model.layout.lines[name_of("checks", check, item)].row
         periods = f"{get_column_letter(TOTAL)}{number}"
-        flag = Formula(f"=IF({periods}>0,1,0)")
+        flag = _flag(periods)
         _put(page, number, check, meaning, flag, Formula(f"={get_column_letter(TOTAL)}{line}"), kind)
     for check, number in NOTICE_ROWS.items():
-        flag = Formula(f"=IF({get_column_letter(TOTAL)}{number}>0,1,0)")
+        flag = _flag(f"{get_column_letter(TOTAL)}{number}")
         _put(page, number, check, NOTICES[check], flag, Formula(f"={counts[check]}"), "notice")
     raised = Formula(f"=MAX({letter}{STALE_ROW - len(NOTICES)}:{letter}{STALE_ROW - 1})")
     _put(page, STALE_ROW, "not to be compared", STALE_SAYS, raised, None, "notice")
     page.define("master_check", MASTER)
+
+
+def _flag(count: str) -> Formula:
+    """1 where something was counted, and where an error leaves nothing to count: the error goes no further."""
+    return Formula(f"=IF(ISNUMBER({count}),IF({count}>0,1,0),1)")
 
 
 def _put(page: Page, row: int, check: str, says: str, flag: Formula, count: Formula | None, kind: str) -> None:

@@ -39,13 +39,16 @@ OTHERS = {
     "sensitivity": "Many runs: what is measured while cells are moved, what has nothing moved live",
     "charts": "Payment order, sources and uses, cash, debt and DSCR, what is unpaid",
     "log": "Version, fingerprint of the assumptions, what each scenario changes",
-    "as_written": "Whether inputs were changed since the file was written, each beside what it was",
+    "as_written": "Whether inputs were changed since the file was written, each beside what it was and what is allowed",
 }
 MASTER_SAYS = "OK: every law of the model holds (sheet checks)"
 ALERTS_SAYS = "How many alerts about the deal are raised (sheet checks)"
 INPUTS_SAYS = "OK: numbers and dates stand as written. CHANGED: what is stored of the scenarios is no longer theirs"
 VALUES_SAYS = "OK: what is live is what the engine gave. CHANGED: inputs were changed. ERROR: it is not, and none was"
-STRUCTURE_SAYS = "OK: names, places, triggers, lists stand as written. CHANGED: run stuckstep on this file again"
+ALLOWED_SAYS = "OK: numbers and dates lie within what is allowed. ERROR: run stuckstep check on this file"
+STRUCTURE_SAYS = (
+    "OK: names, places, triggers, lists, blanks stand as written. CHANGED: run stuckstep on this file again"
+)
 SIGNS = (
     "Money in is positive and so is money out; a balance grows by what comes in and falls by what is paid. "
     "Negative numbers stand in brackets, zero is a dash, and 0 or (0) is less than half a unit."
@@ -69,7 +72,7 @@ def add_cover(page: Page, model: Model, found: Found, results: Rows, sheets: lis
     put_paragraph(page, 3, TEXT, _lesson(model), "lesson")
     put_paragraph(page, 4, TEXT, WHAT, "paragraph")
     _add_selector(page, model)
-    row = _add_phases(page, model, found, 13)
+    row = _add_phases(page, model, found, 14)
     row = _add_waiting(page, model, found, row + 2)
     row = _add_parties(page, model, results, row + 2)
     row = _add_debt(page, model, results, row + 2) if model.sheets.keys("facilities") else row
@@ -102,14 +105,15 @@ def _add_selector(page: Page, model: Model) -> None:
         (8, "Inputs", f'=IF({notice("inputs as written")}>0,"CHANGED","OK")', INPUTS_SAYS),
         (9, "Structure", f'=IF({notice("structure as written")}>0,"CHANGED","OK")', STRUCTURE_SAYS),
         (10, "Values", f'=IF({notice("values as written")}>0,IF(C8&C9="OKOK","ERROR","CHANGED"),"OK")', VALUES_SAYS),
+        (11, "Inputs allowed", f'=IF({notice("inputs allowed")}>0,"ERROR","OK")', ALLOWED_SAYS),
     )
     for row, label, formula, says in rows:
         page.put(row, 2, label, "headline")
         page.put(row, 3, Formula(formula), "status", "number")
         page.put(row, 4, says, "line")
-    for row in (6, 8, 9, 10):
+    for row in (6, 8, 9, 10, 11):
         add_status_colours(page, f"C{row}")
-    page.put(11, 2, _NOTE.format(currency=model.currency), "line")
+    page.put(12, 2, _NOTE.format(currency=model.currency), "line")
 
 
 def _elsewhere(model: Model) -> str:

@@ -2,10 +2,11 @@
 
 from openpyxl.utils import get_column_letter
 
-from stuckstep.deal import Cell, schema
+from stuckstep.deal import Cell
 from stuckstep.engines import excel
 from stuckstep.engines.excel import Formula
 
+from .assumptions import column_of
 from .grid import MASTER, add_status_colours, set_print, set_widths
 from .model import SELECTOR, Model
 from .pages import Page
@@ -53,8 +54,7 @@ def add_live(page: Page, model: Model) -> None:
 
 
 def _format(cell: Cell) -> str:
-    name = cell.row if cell.table == "deal" else cell.column
-    column = next(one for one in schema() if one.table == cell.table and one.column == name)
+    column = column_of(cell)
     if column.type in ("date", "trigger"):
         return "date"
     by_unit = {"1": "percent", "1/year": "rate", "currency": "money"}

@@ -15,7 +15,7 @@ from stuckstep.rules.lines import Line, Lines
 
 from .values import WorkbookError
 
-CHECK_ROWS = len(LAWS) + len(ALERTS) + 8  # of the summary above the lines of the checks sheet
+CHECK_ROWS = len(LAWS) + len(ALERTS) + 9  # of the summary above the lines of the checks sheet
 SELECTOR = "cover!$C$5"
 _AMBIGUOUS = "~*?"
 
