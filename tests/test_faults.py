@@ -268,5 +268,5 @@ def test_a_package_that_is_not_installed_is_named_with_what_brings_it(
     with pytest.raises(DealError) as caught:
         extra(package)
     assert str(caught.value) == (
-        f"{package}: the package is not installed; the extra `{EXTRAS[package]}` of stuckstep brings it"
+        f"{package}: the package is not installed; pip install '.[{EXTRAS[package]}]' in the project's folder brings it"
     )

@@ -256,3 +256,11 @@ def test_a_large_grid_is_printed_in_part():
     assert [[text.startswith("[") for text in row[1:]] for row in table.rows] == fails.tolist()
     assert fails.any()
     assert any("A part of 21 x 21 values" in str(block) for block in found)
+
+
+def test_several_measures_may_stand_in_one_flag(folder, command, tmp_path):
+    both = ("sensitivity", str(folder), "--cell", "steps.hall.delay", "--values", "0;91", "--measure")
+    together = command(*both, "npv:lender;npv:neocloud", "--out", str(tmp_path / "one"))
+    apart = command(*both, "npv:lender", "--measure", "npv:neocloud", "--out", str(tmp_path / "two"))
+    assert together.exit_code == apart.exit_code == 0
+    assert together.output.replace("/one", "/two") == apart.output

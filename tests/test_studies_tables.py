@@ -115,7 +115,7 @@ def test_one_way_is_single_runs_bit_for_bit(deal):
             one.irr.sel(party=party).item(),
             one.unpaid.sel(party=party).max().item(),
             sum(one.paid.sel(party=party).values.ravel().tolist()),
-            one.dscr.sel(facility=facility).min().item(),
+            one.dscr.where(one.principal_due >= 0.005).sel(facility=facility).min().item(),
         ]
         np.testing.assert_array_equal(table.result.values[:, place], expected)
     np.testing.assert_array_equal(table.base.values, table.result.values[:, 0])  # the base delay is zero

@@ -236,3 +236,7 @@ def test_a_monthly_shortfall_is_named_by_its_month(tmp_path: Path) -> None:
     first = from_serial(book.model.periods.first_day[unpaid.argmax()])
     assert (cover.cell(row, 5).value.date(), cover.cell(row, 5).number_format) == (first, "yyyy-mm")
     assert solve(read(folder)).line("checks.deal.unpaid").max() >= unpaid.max()
+
+
+def test_nothing_in_a_workbook_of_the_programs_own_is_read_otherwise_than_it_looks(superpod: Exported) -> None:
+    assert read(superpod.path).log == ()

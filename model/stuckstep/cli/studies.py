@@ -33,6 +33,11 @@ def _finite(_: click.Context, option: click.Parameter, value: float | None) -> f
     return value
 
 
+def _listed(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Several measures may stand in one flag, as in a cell of the sheets."""
+    return tuple(name.strip() for value in values for name in value.split(";") if name.strip())
+
+
 def _common(command: Command) -> Command:
     """The options all studies share."""
     options = [
@@ -75,7 +80,9 @@ def _axes(command: Command) -> Command:
 @click.command(short_help="Tables of runs in which cells are moved.")
 @click.argument("deal")
 @_axes
-@click.option("--measure", "measures", multiple=True, metavar="M", help="A measure such as npv:PARTY; repeatable.")
+@click.option(
+    "--measure", "measures", multiple=True, callback=_listed, metavar="M", help="Measures such as npv:PARTY, with ;."
+)
 @click.option("--tornado", is_flag=True, help="Each cell alone at its lowest and highest value.")
 @click.option("--delay-cost", is_flag=True, help="What one more quarter of delay costs, by step and party.")
 @click.option("--causes", metavar="S", help="What each change of this scenario did to each party.")
@@ -171,7 +178,9 @@ def breakeven(
 @click.option("--method", type=click.Choice(["sobol", "lhs", "plain"]), default="sobol", show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--replicates", type=click.IntRange(1, 1000), default=16, show_default=True, help="For the error bars.")
-@click.option("--measure", "measures", multiple=True, metavar="M", help="A measure such as npv:PARTY.  [default: many]")
+@click.option(
+    "--measure", "measures", multiple=True, callback=_listed, metavar="M", help="As npv:PARTY, with ;.  [default: many]"
+)
 @click.option("--unpaid-over", type=float, default=0.0, metavar="X", help="Count draws that leave more than X unpaid.")
 @click.option("--later-by", type=float, default=0.0, metavar="N", help="Count draws that pay half N periods later.")
 @click.option("--unchecked", is_flag=True, help="Do not check the laws of the model in every draw (faster).")

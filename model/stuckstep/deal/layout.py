@@ -25,6 +25,8 @@ OWN_SHEETS = (
 )
 
 
+# How the row begins that the program writes above the headings of each table.
+OWN_TITLE = "Check: "
 # Kinds of claims that the rules declare beside those of columns.csv, each with the kind whose cells it has.
 FURTHER_KINDS: dict[str, str] = {}
 

@@ -111,7 +111,7 @@ def table_of(
         if len(filled) > limit:
             wrong = f"the row stands above the headings in row {number}"
             faults.append(Fault(file, above, None, wrong, "titles above the headings and rows below them are allowed"))
-        elif filled:
+        elif filled and not str(filled[0]).startswith(layout.OWN_TITLE):
             log.append(Reading(file, above, None, f"{cells.quoted(as_heading(filled[0]))} is a title, not read", ""))
     return RawTable(table, file, headings, rows[place + 1 :], number, faults, log, dialect)
 

@@ -7,6 +7,7 @@ from .amounts import HALF_CENT, Scale, money, rate, ratio, scale_of, sum_of_mone
 from .console import Block, Heading, Sentence, Table
 from .summary import Document, amounts_of
 
+FEW = 6  # scenarios that fill no more than a few screens
 PARALLEL = "curing it alone is worth nothing, because another path is as late"
 
 
@@ -17,6 +18,8 @@ def statement(document: Document, *, brief: bool = False) -> Iterator[Block]:
     yield from _opening(document, unit)
     if brief or len(document["scenarios"]) > 1:
         yield from _overview(document, scale, unit)
+    if not brief and len(document["scenarios"]) > FEW:
+        yield Sentence("Each scenario by itself follows; --brief leaves them out, --scenario S shows one.")
     for scenario in () if brief else document["scenarios"]:
         yield from _scenario(document, scenario, scale, unit)
 

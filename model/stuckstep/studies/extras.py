@@ -18,5 +18,5 @@ def extra(module: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != package:
             raise
-        allowed = f"the extra `{EXTRAS[package]}` of stuckstep brings it"
+        allowed = f"pip install '.[{EXTRAS[package]}]' in the project's folder brings it"
         raise DealError([Fault(package, None, None, "the package is not installed", allowed)]) from None

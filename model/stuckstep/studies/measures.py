@@ -203,16 +203,17 @@ def _irr(model: Model, of: str) -> Made:
 
 
 def _dscr(model: Model, of: str) -> Made:
-    """The lowest cover of a period in which something is due; NaN where nothing ever is."""
+    """The lowest cover of a period in which an instalment falls due, as `run` says it; NaN without any."""
     cfads, service = name_of("facilities", of, "cfads"), name_of("facilities", of, "debt service")
+    principal = name_of("claims", f"{of}.principal", "due")
 
     def work(found: Found, _: Columns) -> Array:
-        services = _series(model, found, service)
-        due = services > 0
-        cover = np.where(due, _series(model, found, cfads) / np.where(due, services, 1.0), np.inf).min(axis=0)
+        due = _series(model, found, principal) >= HALF_CENT
+        services = np.where(due, _series(model, found, service), 1.0)
+        cover = np.where(due, _series(model, found, cfads) / services, np.inf).min(axis=0)
         return np.where(np.isfinite(cover), cover, np.nan)
 
-    return [cfads, service], work
+    return [cfads, service, principal], work
 
 
 def _missed(model: Model, of: str) -> Made:
@@ -271,7 +272,7 @@ _MAKERS: Mapping[str, tuple[str, str, str, Maker]] = {
     ),
     "npv": ("parties", "present value of the flows of {}", "money", _npv),
     "irr": ("parties", "annual effective rate of the flows of {}", "1/year", _irr),
-    "dscr": ("facilities", "lowest debt service cover of {}", "x", _dscr),
+    "dscr": ("facilities", "lowest debt service cover of {} where an instalment falls due", "x", _dscr),
     "missed": ("facilities", "first period that leaves a payment on {} unpaid", "quarter", _missed),
     "draw": ("facilities", "what is drawn of {} in all", "money", _fold("sum", "facilities", "draw")),
     "support": ("supports", "what {} pays in all", "money", _fold("sum", "supports", "paid")),

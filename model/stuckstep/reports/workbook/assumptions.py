@@ -10,6 +10,7 @@ from openpyxl.worksheet.cell_range import MultiCellRange
 from openpyxl.worksheet.datavalidation import DataValidation
 
 from stuckstep.deal import Cell, Column, Row, Value, default_of, schema, serial
+from stuckstep.deal.layout import OWN_TITLE
 from stuckstep.engines.excel import HEADINGS_ROW, Formula, headings
 
 from .grid import MASTER, add_status_colours, set_print, set_widths
@@ -35,10 +36,10 @@ def add_table(page: Page, model: Model, table: str) -> None:
     """One table: blue inputs, yellow where the formulas follow a change, grey where the program must run again."""
     names = _shown(model, table)
     rows = list(enumerate(model.deal.tables[table], start=FIRST))
-    page.put(1, 1, Formula(f'=IF({MASTER}>0,"Check: ERROR","Check: OK")'), "status")
+    page.put(1, 1, Formula(f'=IF({MASTER}>0,"{OWN_TITLE}ERROR","{OWN_TITLE}OK")'), "status")
     if len(names) > TITLE_CELLS:  # else the row would pass for one of the table
         page.put(1, 2, meaning_of(table), "key")
-    add_status_colours(page, "A1", "Check: OK")
+    add_status_colours(page, "A1", f"{OWN_TITLE}OK")
     for column, heading in enumerate(names, start=1):
         page.put(HEADINGS_ROW, column, heading, "heading")
     for number, row in rows:

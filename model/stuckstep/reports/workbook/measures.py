@@ -96,11 +96,12 @@ def _npv(model: Model, of: str, rate: str) -> str:
 
 
 def _dscr(model: Model, of: str, _: str) -> str:
-    """The lowest cover of a period in which something is due."""
-    service = row_of(model, name_of("facilities", of, "debt service"))
+    """The lowest cover of a period in which an instalment falls due."""
+    principal = row_of(model, name_of("claims", f"{of}.principal", "due"))
     cover = row_of(model, name_of("facilities", of, "dscr"))
-    lowest = f"SUMPRODUCT(MIN({cover}+({service}<=0)*{constant(model, 'never')}))"
-    return f"IF(MAX({service})>0,{lowest},{NOTHING})"
+    never, enough = constant(model, "never"), constant(model, "half_cent")
+    lowest = f"SUMPRODUCT(MIN({cover}+({principal}<{enough})*{never}))"
+    return f"IF(MAX({principal})>={enough},{lowest},{NOTHING})"
 
 
 def _missed(model: Model, of: str, _: str) -> str:
