@@ -84,12 +84,14 @@ def test_results_scale_with_money(tables, power, tmp_path_factory):
 @settings(EVERY_SHAPE, max_examples=60)
 @given(tables=deals())
 def test_a_scenario_alone_is_the_scenario_in_a_batch(tables, tmp_path_factory):
-    """Bit for bit, for every line."""
+    """Bit for bit, for every line; a list of yearly prices is as long as the longest scenario of the batch needs."""
     deal = read_tables(tables, tmp_path_factory)
     together = solve(deal)
     for position, scenario in enumerate(together.scenarios):
         alone = solve(deal, [scenario])
-        for name in alone.parts[0].lines:
+        for name, line in alone.parts[0].lines.items():
+            if line.item == "last year":
+                continue
             assert np.array_equal(alone.line(name)[:, 0], together.line(name)[:, position]), name
 
 
