@@ -386,7 +386,7 @@ def test_the_page_listens_on_this_machine_alone(deal, monkeypatch):
 
 def test_without_its_packages_the_page_says_what_to_install(deal, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(AppNotInstalled, match=r"pip install 'stuckstep\[app\]'"):
+    with pytest.raises(AppNotInstalled, match=r"pip install '\.\[app\]'"):
         serve(deal, open_browser=False)
 
 

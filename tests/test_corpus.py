@@ -355,7 +355,7 @@ BOOKS: dict[str, Callable[[Path], object]] = {
     "a table missing": sheet(lambda book: book.remove(book["steps"])),
     "a table blank": sheet(lambda book: book["steps"].delete_rows(1, 99)),
     "a table of headings": sheet(lambda book: book["claims"].delete_rows(2, 99)),
-    "an unknown sheet": sheet(lambda book: book.create_sheet("workings").append(["a"])),
+    "a sheet named almost like a table": sheet(lambda book: book.create_sheet("suports").append(["a"])),
     "a sheet twice": sheet(lambda book: book.create_sheet("Claims ").append(["claim"])),
     "no table at all": sheet(lambda book: [book.create_sheet("Sheet1"), *map(book.remove, book.worksheets[:-1])]),
     "a cell far off": sheet(_set("claims", "IV3", "note")),

@@ -103,6 +103,6 @@ def test_the_studies_print_what_the_readme_says(arguments: str, printed: str, tm
     pytest.importorskip("scipy", reason="scipy is an extra")
     words = shlex.split(arguments)
     words[1] = str(README.parent / "assumptions" / words[1])
-    result = CliRunner().invoke(main, [*words, "--out", str(tmp_path)])
+    result = CliRunner().invoke(main, [*words, "--out", str(tmp_path)], env={"COLUMNS": None})
     assert result.exit_code == 0, result.output
     assert printed in result.output

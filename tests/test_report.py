@@ -250,7 +250,7 @@ def test_nothing_in_a_deal_becomes_markup(tmp_path):
 def test_report_is_written_whole_or_not_at_all(deal, dataset, tmp_path, monkeypatch):
     path = tmp_path / "report.html"
     path.write_text("as it was")
-    monkeypatch.setattr("pathlib.Path.replace", lambda self, target: (_ for _ in ()).throw(OSError("full")))
+    monkeypatch.setattr("os.replace", lambda part, target: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match="full"):
         write_report(deal, dataset, path)
     assert path.read_text() == "as it was"

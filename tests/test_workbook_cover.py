@@ -10,9 +10,11 @@ import openpyxl
 import pytest
 from openpyxl.utils import column_index_from_string
 
+import deal_files
 from stuckstep.deal import from_serial, read
 from stuckstep.reports.summary import summarise
 from stuckstep.reports.tables import debt
+from stuckstep.reports.workbook import export
 from stuckstep.reports.workbook.results import DIFFERING, ENGINE, FIRST_SCENARIO, LIVE
 from stuckstep.results import solve
 from workbooks import (
@@ -240,3 +242,12 @@ def test_a_monthly_shortfall_is_named_by_its_month(tmp_path: Path) -> None:
 
 def test_nothing_in_a_workbook_of_the_programs_own_is_read_otherwise_than_it_looks(superpod: Exported) -> None:
     assert read(superpod.path).log == ()
+
+
+def test_a_scenario_that_fills_a_blank_of_one_phase_has_a_workbook_of_its_own(tmp_path: Path) -> None:
+    folder = deal_files.copy(tmp_path / "deal")
+    deal_files.scenario(folder, "opened", "steps", "power@su1", "not_before", "2027-12-01")
+    deal_files.scenario(folder, "opened", "steps", "power", "delay", "10")
+    export(read(folder), tmp_path / "book.xlsx", "opened")
+    cover = openpyxl.load_workbook(tmp_path / "book.xlsx", data_only=True)["cover"]
+    assert "opened" in [cell.value for row in cover.iter_rows() for cell in row]

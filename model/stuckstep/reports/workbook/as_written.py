@@ -111,13 +111,13 @@ def _numbers(model: Model) -> Iterator[Entry]:
             held = model.plan.held(cell, "base").row
             typed = "" if held is None else excel.address(model.deal, cell.table, held, cell.column)
             yield _number(cell, "base", written, model.live.base(cell), typed)
-        values = model.sheets.value(cell)
         for position, scenario in enumerate(model.scenarios):
             change = model.sheets.index.changes.get(scenario, {}).get(cell)
             if change is not None:
                 now = f"live!${get_column_letter(FIRST_SCENARIO + position)}${row}"
                 typed = excel.address(model.deal, "scenarios", change, "value")
-                yield _number(cell, scenario, float(values[position]), now, typed)
+                written = float(model.sheets.value(cell)[position])  # a step may be blank where one phase of it is not
+                yield _number(cell, scenario, written, now, typed)
 
 
 def _number(cell: Cell, where: str, written: Value, now: str, typed: str) -> Entry:
