@@ -106,7 +106,8 @@ def timeline(case: Case) -> Figure:
             Key("planned billing", style="mark planned"),
             Key("billing", style="mark actual"),
         ),
-        note="Parties stand in chain order. Each row has its own scale; solid and red together are what was claimed.",
+        note="Parties stand in chain order. Each row has its own scale; solid and red together are what was claimed. "
+        "More is paid than fell due where interest on late money is.",
     )
 
 
