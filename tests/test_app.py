@@ -29,6 +29,8 @@ from stuckstep.reports.html.beside import varied
 from stuckstep.reports.html.page import scenario_html
 from stuckstep.results import run
 
+pytestmark = pytest.mark.thorough
+
 POWER = Cell("steps", "power", "delay")
 TOKEN = "a-token"
 

@@ -14,6 +14,8 @@ from pages import chromium, resize, serving, troubles, wait_for
 from stuckstep.deal import Cell
 from stuckstep.reports.html.beside import varied
 
+pytestmark = pytest.mark.thorough
+
 READ = """return [...document.querySelectorAll("#figure-" + arguments[0] + " table.numbers tbody tr")].map(
     row => [...row.cells].map(cell => cell.dataset.v))"""
 FIND = """const part = [...document.querySelectorAll('.control')].find(

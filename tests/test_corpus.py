@@ -21,6 +21,8 @@ from stuckstep.cli import main
 from stuckstep.deal import read
 from stuckstep.deal.building import build_workbook
 
+pytestmark = pytest.mark.thorough
+
 CELLS = Path(__file__).parent / "data" / "malformed_cells.csv"
 
 

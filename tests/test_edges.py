@@ -15,6 +15,8 @@ from stuckstep.deal import DealError, read
 from stuckstep.results import label, solve
 from stuckstep.results.validity import check_due_dates
 
+pytestmark = pytest.mark.thorough
+
 # Ordered at the start, 90 days of building, then a bill of 1,000 a day for a year; one invoice; a loan of 360,000.
 DEAL: Tables = {
     "deal": [

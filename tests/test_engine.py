@@ -3,6 +3,7 @@
 import csv
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 import reference
@@ -51,7 +52,8 @@ def test_worked_deal_dates():
         assert (from_serial(finish).isoformat(), days) == (row["finish"], float(row["relief_days"]))
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.thorough
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(tables=deals())
 def test_random_deals_agree_with_the_reference(tables, tmp_path_factory):
     folder = tmp_path_factory.mktemp("deal")

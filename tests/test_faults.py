@@ -26,7 +26,9 @@ from stuckstep.cli import main
 from stuckstep.deal import DealError, placing
 from stuckstep.studies.extras import EXTRAS, extra
 
-KILLS = int(os.environ.get("STUCKSTEP_KILLS", "12"))
+pytestmark = pytest.mark.thorough
+
+KILLS = int(os.environ.get("STUCKSTEP_KILLS", "8"))
 SOUND = {"results.nc", "payments.csv", "run.json", "deal.xlsx", "report.html"}
 
 

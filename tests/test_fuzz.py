@@ -24,6 +24,8 @@ from stuckstep.cli import main
 from stuckstep.deal import DealError, Fault, read, schema
 from stuckstep.deal.building import build_workbook
 
+pytestmark = pytest.mark.thorough
+
 SECONDS = float(os.environ.get("STUCKSTEP_FUZZ_SECONDS", "0"))
 NASTY = [
     *("", " ", "\u00a0", "'", '"', ";", ":", "@", ",", "\n", "\t", "\0", "\ufeff", "\u202e", "\ud7ff", "\U0001f680"),

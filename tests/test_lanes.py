@@ -20,6 +20,8 @@ from stuckstep.rules import build
 from stuckstep.studies import batch as batches
 from stuckstep.studies.axes import axis, model_of
 
+pytestmark = pytest.mark.thorough
+
 lanes = pytest.importorskip("stuckstep.engines.arrays.lanes", reason="numba is an extra")
 LIBRARY = Path(__file__).parents[1] / "assumptions"
 EVERY_SHAPE = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))

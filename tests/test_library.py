@@ -19,6 +19,8 @@ from stuckstep.deal.sources import RESTS_ON, citations, rests_on, shares, unsour
 from stuckstep.results import Solution, label, solve
 from test_assumptions import ARITHMETIC, says
 
+pytestmark = pytest.mark.thorough
+
 LIBRARY = Path(__file__).parents[1] / "assumptions"
 DECKS = sorted(path.name for path in LIBRARY.iterdir() if path.is_dir())
 OTHERS = [deck for deck in DECKS if deck not in ("superpod", "coreweave")]  # those two have tests of their own

@@ -16,6 +16,8 @@ from stuckstep.deal.limits import limits, too_large, too_many
 from stuckstep.results import is_shown, label, solve
 from stuckstep.rules.expression import number, total
 
+pytestmark = pytest.mark.thorough
+
 ASSUMPTIONS = Path(__file__).parents[1] / "assumptions"
 
 

@@ -16,6 +16,8 @@ from stuckstep.deal.facts import facts, says
 from stuckstep.deal.warning_codes import _rows, codes, typical_prices
 from stuckstep.results.plausibility import CHECKS, accepted_in_vain, warnings
 
+pytestmark = pytest.mark.thorough
+
 ASSUMPTIONS = Path(__file__).parents[1] / "assumptions"
 Change = tuple[str, str, str, str]
 

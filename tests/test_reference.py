@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, given, settings
 import reference
 import strategies
 
+pytestmark = pytest.mark.thorough
+
 SUPERPOD = Path(__file__).parent / "golden" / "superpod"
 CENT = 0.01
 

@@ -20,6 +20,8 @@ from stuckstep.reports.html.figure import chain_colour, listing, nice_ticks
 from stuckstep.reports.html.inputs import linked
 from stuckstep.reports.html.svg import element, share_of_date, ticks
 
+pytestmark = pytest.mark.thorough
+
 LIMIT = 6_000_000
 
 

@@ -11,6 +11,8 @@ from pages import chromium, resize, troubles, wait_for
 from stuckstep.reports.html import write_report
 from test_report import HOSTILE, hostile
 
+pytestmark = pytest.mark.thorough
+
 FIGURES = ("timeline", "unpaid", "waits", "steps", "quarter", "idle", "flows", "cash", "debt", "mw", "compare")
 READ = """return [...document.querySelectorAll("#figure-" + arguments[0] + " table.numbers tbody tr")].map(
     row => [...row.cells].map(cell => [cell.textContent, cell.dataset.v]))"""

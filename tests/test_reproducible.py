@@ -14,6 +14,8 @@ import pytest
 
 import deal_files as files
 
+pytestmark = pytest.mark.thorough
+
 SAME = ("results.nc", "payments.csv", "report.html", "deal.xlsx")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "MKL_NUM_THREADS")
 CODE = "from stuckstep.cli import main; main()"

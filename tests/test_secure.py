@@ -19,6 +19,8 @@ from stuckstep.cli import main
 from stuckstep.deal import DealError, read, write
 from stuckstep.studies.files import write_studies
 
+pytestmark = pytest.mark.thorough
+
 # What spreadsheets take for a formula, as names of a party, an account, a claim, a step, a phase and a scenario.
 EVIL = {
     "staff": "=cmd|' /C calc'!A0",

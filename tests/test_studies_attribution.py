@@ -12,6 +12,8 @@ from stuckstep.studies.axes import axis
 from stuckstep.studies.distributions import Uncertainty
 from stuckstep.studies.indices import sobol_indices
 
+pytestmark = pytest.mark.thorough
+
 LATE = Cell("steps", "onboarding", "delay")
 TWIN = Cell("steps", "twin", "delay")
 EARLY = Cell("steps", "early", "delay")

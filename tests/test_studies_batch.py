@@ -17,6 +17,8 @@ from stuckstep.studies import batch as batches
 from stuckstep.studies.axes import axis
 from stuckstep.studies.sensitivity import tornado, two_way
 
+pytestmark = pytest.mark.thorough
+
 COREWEAVE = Path(__file__).parents[1] / "assumptions" / "coreweave"
 # Cells of any deal, and values they may take.
 CHANGES = {

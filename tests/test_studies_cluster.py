@@ -17,7 +17,10 @@ from stuckstep.studies.sampling import design
 
 distributed = pytest.importorskip("distributed", reason="dask is an extra")
 pytest.importorskip("scipy", reason="scipy is an extra")
-pytestmark = [pytest.mark.filterwarnings("default")]  # what dask warns about is not for these tests
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.filterwarnings("default"),
+]  # what dask warns about is not for these tests
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,8 @@ from stuckstep.studies.sensitivity import one_way, tornado, two_way
 from stuckstep.studies.sheets import sheets
 from stuckstep.studies.tables import studies_of, uncertainties_of
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -16,6 +16,8 @@ from stuckstep.studies.montecarlo import monte_carlo, one_draw
 from stuckstep.studies.sampling import Design, design, points, shares
 from stuckstep.studies.summaries import Histogram, Sketch, Sum, spread
 
+pytestmark = pytest.mark.thorough
+
 pytest.importorskip("scipy", reason="scipy is an extra")
 LATE, PRICE = "steps.onboarding.delay", "contracts.anchor.price"
 METHODS = ("sobol", "lhs", "plain")

@@ -14,6 +14,8 @@ from stuckstep.studies.breakeven import Test, break_even
 from stuckstep.studies.sensitivity import one_way, tornado, two_way
 from stuckstep.studies.tables import studies_of
 
+pytestmark = pytest.mark.thorough
+
 LIBRARY = Path(__file__).parents[1] / "assumptions"
 POWER, PRICE = "steps.power.delay", "contracts.anchor.price"
 

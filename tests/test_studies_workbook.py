@@ -18,6 +18,8 @@ from stuckstep.studies.tables import studies_of
 from test_workbook_rules import ALLOWED
 from workbooks import ASSUMPTIONS, edited, in_formualizer, in_ironcalc, input_cell
 
+pytestmark = pytest.mark.thorough
+
 ROWS = [
     {"study": "late", "kind": "oneway", "cell": "steps.power.delay", "values": "0;91;364",
      "measure": "npv:neocloud;missed:ddtl", "threshold": "0"},

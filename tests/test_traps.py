@@ -21,6 +21,8 @@ import deal_files as files
 from stuckstep.cli import main
 from stuckstep.deal import Deal, DealError, Value, read, write
 
+pytestmark = pytest.mark.thorough
+
 
 def faults(path: Path) -> list[str]:
     with pytest.raises(DealError) as caught:

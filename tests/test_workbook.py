@@ -27,6 +27,8 @@ from workbooks import (
     input_cell,
 )
 
+pytestmark = pytest.mark.thorough
+
 SHIPPED = sorted(folder.name for folder in ASSUMPTIONS.iterdir() if (folder / "deal.csv").exists())
 CHANGES = {
     ("steps", "hall", "delay"): "45",

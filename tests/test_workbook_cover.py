@@ -30,6 +30,8 @@ from workbooks import (
     input_cell,
 )
 
+pytestmark = pytest.mark.thorough
+
 STALE = "checks!$D$"
 RUN_AGAIN = "run again"
 

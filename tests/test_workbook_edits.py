@@ -25,6 +25,8 @@ from workbooks import (
     input_cell,
 )
 
+pytestmark = pytest.mark.thorough
+
 Typed = Sequence[tuple[str, str, float | str]]
 SCENARIO = "chips_late_2q"
 NUMBERS = {

@@ -21,6 +21,8 @@ from stuckstep.rules.inputs import amount, trigger
 from stuckstep.rules.lines import Lines
 from workbooks import ASSUMPTIONS, compared, exported, in_formualizer, in_ironcalc
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def retention() -> Iterator[None]:

@@ -11,6 +11,8 @@ import pytest
 from strategies import Row, Tables, full_row, write_tables
 from system import is_required
 
+pytestmark = pytest.mark.thorough
+
 QUARTERS, CLAIMS, PHASES = 40, 40, 6
 SECONDS, MEGABYTES = 60, 1000
 STEPS = {
@@ -29,6 +31,7 @@ EXPORT = """
 import json, resource, sys, time
 from stuckstep.deal import read
 from stuckstep.reports.workbook import export
+
 started = time.process_time()
 report = export(read(sys.argv[1]), sys.argv[2])
 seconds = time.process_time() - started

@@ -15,6 +15,8 @@ from stuckstep.deal import from_serial, read, serial
 from stuckstep.engines import excel
 from workbooks import ASSUMPTIONS, Exported, changed_superpod, compared, edited, exported, in_formualizer
 
+pytestmark = pytest.mark.thorough
+
 TIME_SHEETS = [*dict.fromkeys(excel.SHEETS.values()), "charts"]
 ALLOWED = {
     "SUM",

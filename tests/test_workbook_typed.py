@@ -33,6 +33,8 @@ from workbooks import (
     reader,
 )
 
+pytestmark = pytest.mark.thorough
+
 STATES = {"Master check": 6, "Alerts": 7, "Inputs": 8, "Structure": 9, "Values": 10, "Inputs allowed": 11}
 NUMBERS = ("number", "days", "count", "date", "trigger")
 # The cells that superpod leaves blank, so that every column that can hold a number holds one.
