@@ -1,14 +1,12 @@
 """Which line and which period a user means by what is typed, and what there is to ask for."""
 
-import csv
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 from stuckstep.deal import DealError, Fault, from_serial
-from stuckstep.results import Part, Solution
+from stuckstep.results import Part, Solution, tabled
 from stuckstep.rules.lines import Line
 
 from .console import Block, Heading, Sentence
@@ -113,8 +111,7 @@ def _row_of(line: Line, item: str) -> str:
 @cache
 def _variables() -> dict[str, tuple[str, str]]:
     """The table and item behind each variable of the Dataset that is one line for each label."""
-    with files("stuckstep.results").joinpath("variables.csv").open(encoding="utf-8") as table:
-        found = {row["variable"]: (row["table"], row["item"]) for row in csv.DictReader(table)}
+    found = {row["variable"]: (row["table"], row["item"]) for row in tabled()}
     found |= {f"{kind}_due": ("claims", f"{kind}.due") for kind in ("fee", "interest", "principal")}
     found |= {item: ("contracts", item) for item in ("billed", "collected", "prepaid")}
     return found | {"billing_start": ("phases", "billing"), "available_until": ("facilities", "window closes")}

@@ -65,12 +65,12 @@ _SHOWN_BY_PHASE = {
 
 @cache
 def _shown() -> frozenset[tuple[str, str]]:
-    return frozenset({("facilities", "window closes"), *((row["table"], row["item"]) for row in _variables())})
+    return frozenset({("facilities", "window closes"), *((row["table"], row["item"]) for row in tabled())})
 
 
 @cache
-def _variables() -> tuple[dict[str, str], ...]:
-    """The rows of variables.csv."""
+def tabled() -> tuple[dict[str, str], ...]:
+    """The rows of variables.csv: the variables that are one line for each label of a dimension, and those lines."""
     with files(__package__).joinpath("variables.csv").open(encoding="utf-8") as table:
         return tuple(csv.DictReader(table))
 
@@ -124,7 +124,7 @@ def _unit(solution: Solution, unit: str) -> str:
 
 def _tabled(solution: Solution, grid: Grid) -> Iterator[tuple[str, Variable]]:
     """The variables that are one line for each label of a dimension: the rows of variables.csv."""
-    for row in _variables():
+    for row in tabled():
         labels = names(solution, row["dimension"])
         lines = [f"{row['table']}.{label}.{row['item']}" for label in labels]
         values = _stack(solution.line, lines, _shape(solution))
