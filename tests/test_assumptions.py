@@ -6,6 +6,7 @@ import csv
 import math
 import re
 from datetime import date
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ CENT = 0.01
 
 @pytest.fixture(scope="module")
 def facts():
-    with (ROOT / "model/stuckstep/deal/facts.csv").open(newline="", encoding="utf-8") as file:
+    with files("stuckstep.deal").joinpath("facts.csv").open(newline="", encoding="utf-8") as file:
         return {row["id"]: row for row in csv.DictReader(file)}
 
 

@@ -159,7 +159,7 @@ def test_without_numba_the_arrays_do_the_work():
         "try: batch.worker(batch.batch(found, [batch.LAWS], engine='lanes'), 1)\n"
         "except DealError as error: print(error)\n"
     )
-    assert "numba: the package is not installed; the extra `fast`" in run_alone(code)
+    assert "numba: the package is not installed; pip install '.[fast]'" in run_alone(code)
 
 
 def test_nothing_heavy_is_imported_before_it_is_needed():
