@@ -53,7 +53,7 @@ def test_worked_deal_dates():
 
 
 @pytest.mark.thorough
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(tables=deals())
 def test_random_deals_agree_with_the_reference(tables, tmp_path_factory):
     folder = tmp_path_factory.mktemp("deal")

@@ -49,7 +49,7 @@ def _laws_hold(tables, tmp_path_factory):
     np.testing.assert_allclose(opening + puts_in, paid + closing, rtol=1e-9, atol=0.01)
 
 
-@settings(EVERY_SHAPE, max_examples=60)
+@settings(EVERY_SHAPE, max_examples=40)
 @given(tables=deals(), data=st.data())
 def test_more_delay_never_bills_more_by_any_date(tables, data, tmp_path_factory):
     """Of contracts without an escalator (with one, a later start also moves the days at each price) or a long-stop date
@@ -107,7 +107,7 @@ def test_a_scenario_alone_is_the_scenario_in_a_batch(tables, tmp_path_factory):
             assert np.array_equal(alone.line(name)[:, 0], together.line(name)[:, position]), name
 
 
-@settings(EVERY_SHAPE, max_examples=60)
+@settings(EVERY_SHAPE, max_examples=40)
 @given(tables=deals(), late=st.integers(1, 400))
 def test_adding_a_scenario_changes_no_other(tables, late, tmp_path_factory):
     """Also where the new one narrows a step to one phase, and changes the structure."""
