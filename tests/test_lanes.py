@@ -16,6 +16,8 @@ from stuckstep.deal import DealError, base, periods, read, serial, variants
 from stuckstep.engines import arrays
 from stuckstep.engines.arrays.fusion import fuse
 from stuckstep.engines.arrays.registers import lay_out
+from stuckstep.results import returns
+from stuckstep.results.returns import irr
 from stuckstep.rules import build
 from stuckstep.studies import batch as batches
 from stuckstep.studies.axes import axis, model_of
@@ -23,6 +25,7 @@ from stuckstep.studies.axes import axis, model_of
 pytestmark = pytest.mark.thorough
 
 lanes = pytest.importorskip("stuckstep.engines.arrays.lanes", reason="numba is an extra")
+discounting = pytest.importorskip("stuckstep.results.discounting", reason="numba is an extra")
 LIBRARY = Path(__file__).parents[1] / "assumptions"
 EVERY_SHAPE = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 
@@ -184,3 +187,27 @@ def test_a_read_only_package_still_compiles(tmp_path):
         "print(interpreter.month_of(45292.0))\n"
     )
     assert run_alone(code).strip() == str(float(2024 * 12 + 1))
+
+
+@pytest.mark.parametrize("dates", [91.25 * np.arange(41.0), 365.0 * np.arange(25.0), np.cumsum([31.0, 28, 31] * 4)])
+@pytest.mark.parametrize("size", [1, 255, 256, 3000])
+def test_rates_of_return_are_the_same_with_numba(dates, size):
+    random = np.random.default_rng(size)
+    flows = random.normal(size=(len(dates), size)) * 10.0 ** random.integers(-3, 9, size=size)
+    flows[:2, ::2], flows[2:, ::2] = -np.abs(flows[:2, ::2]), np.abs(flows[2:, ::2])  # one change of sign
+    flows[:, ::7] *= np.where(random.random(flows[:, ::7].shape) < 0.3, 1e-14, 1.0)  # dust
+    flows[3, ::11], flows[4, 5::11], flows[:, ::13] = np.nan, np.inf, 0.0
+    plain, quick = (irr(flows, dates, compiled=compiled) for compiled in (False, True))
+    np.testing.assert_array_equal(plain[0], quick[0])
+    np.testing.assert_array_equal(plain[1], quick[1])
+
+
+@pytest.mark.parametrize("tampered", ["SERIES", "CLOSE", "ROUNDING"])
+def test_what_numba_compiled_takes_its_numbers_from_the_same_place(monkeypatch, tampered):
+    flows, days = np.array([[-100.0] * 9, *[[20.0 + rate] * 9 for rate in range(9)]]), 365.0 * np.arange(10)
+    changed = {"SERIES": returns.SERIES[9:], "CLOSE": (1.0, 1.0), "ROUNDING": 0.01}[tampered]
+    before = returns._only_root(flows, days)
+    for module in (returns, discounting):
+        monkeypatch.setattr(module, tampered, changed)
+    assert not np.array_equal(returns._only_root(flows, days), before)
+    np.testing.assert_array_equal(discounting.only_root(flows, days), returns._only_root(flows, days))

@@ -13,6 +13,8 @@ Descartes' rule has at most as many roots as the flows change sign. That decides
 """
 
 import math
+import sys
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,10 +23,16 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Side = list[tuple[Floats, bool]]  # the flows of one sign by day, and whether any lane has one that day
-Sides = list[Side]
+LookOver = Callable[[Floats], tuple[Floats, Flags, Flags, bool]]
+OnlyRoot = Callable[[Floats, Floats], Floats]
 
 YEAR = 365.0
 GUESS = 0.1  # a spreadsheet starts XIRR here, so of several rates its user expects the nearest one
+START = float(np.log1p(GUESS))
+NEAR = 1.0  # log of how much one step between flows may discount where a root is searched without a bracket
+SERIES = tuple(1.0 / math.factorial(power) for power in range(18, -1, -1))  # of exp, for what is not above NEAR
+ROUNDS = 8  # after which a lane takes the ladder
+CLOSE = 1e-10, 1e-16  # a correction of x, and what is missing after it, that are small enough
 LOWEST, HIGHEST = -36.0, float(np.log1p(1e9))  # log(1 + rate): from 2e-16 above -100% to 1e9; beyond means nothing
 DUST = 1e-12  # of a lane's largest flow: what adding and subtracting large amounts leaves behind
 ROUNDING = float(np.finfo(float).eps)
@@ -61,15 +69,17 @@ def npv(flows: ArrayLike, dates: ArrayLike, rate: ArrayLike, at: float, axis: in
     return worth
 
 
-def irr(flows: ArrayLike, dates: ArrayLike, axis: int = 0) -> tuple[Floats, Ints]:
+def irr(flows: ArrayLike, dates: ArrayLike, axis: int = 0, *, compiled: bool | None = None) -> tuple[Floats, Ints]:
     """Annual effective rate that brings the npv to zero, and the reason: XIRR for any number of lanes.
 
     flows: (period, ...), or the periods along `axis`; any unit of money. dates: (period,), serial days, any order;
     `365 * np.arange(n)` gives the rate per period (the spreadsheet's IRR). Returns rate and reason, both in the
     shape of the other axes. reason is how many rates were found between -100% and 1e9 (1: the usual case); of several,
     rate is the one nearest to 10%, measured on log(1 + rate). Where there is none, rate is NaN and reason a key of
-    REASONS; `reason_text` puts it in words. Flows below 1e-12 of their lane's largest count as nothing.
+    REASONS; `reason_text` puts it in words. Flows below 1e-12 of their lane's largest count as nothing. compiled:
+    whether numba works it, which gives the same bits sooner; by default where something else has loaded numba.
     """
+    fast = "numba" in sys.modules if compiled is None else compiled
     rows, days = _rows(flows, dates, axis)
     shape = rows.shape[1:]
     rows, days = _by_day(rows.reshape(len(rows), math.prod(shape)), days - days[:1])
@@ -77,7 +87,7 @@ def irr(flows: ArrayLike, dates: ArrayLike, axis: int = 0) -> tuple[Floats, Ints
     reason = np.zeros(rows.shape[1], dtype=np.int64)
     for start in range(0, rows.shape[1], CHUNK):
         part = slice(start, start + CHUNK)
-        rate[part], reason[part] = _irr(rows[:, part], days)
+        rate[part], reason[part] = _irr(np.ascontiguousarray(rows[:, part]), days, fast)
     return rate.reshape(shape), reason.reshape(shape)
 
 
@@ -115,22 +125,20 @@ def _by_day(rows: Floats, days: Floats) -> tuple[Floats, Floats]:
     return merged, distinct - distinct[:1]
 
 
-def _irr(rows: Floats, days: Floats) -> tuple[Floats, Ints]:
-    largest = np.maximum(rows.max(axis=0, initial=0.0), -rows.min(axis=0, initial=0.0))
-    dust = largest * DUST  # nan or infinite where a flow is: then no flow is more
-    comes, goes = rows > dust, rows < -dust
-    once, often = _sign_changes(comes, goes)
-    count = np.where(np.isfinite(largest), np.where(largest > 0, ONE_SIGN, NO_FLOWS), NOT_FINITE)
-    count[once] = 1
-    root = np.full(largest.shape, np.nan)
-    if np.count_nonzero(rows != 0) > np.count_nonzero(comes) + np.count_nonzero(goes):
-        rows = np.where(comes | goes, rows, 0.0)
-
-    if once.any():
-        root[once] = _only_root(*_parts(rows if once.all() else rows[:, once]), days)
+def _irr(rows: Floats, days: Floats, compiled: bool) -> tuple[Floats, Ints]:
+    look_over, only_root = _tools(compiled)
+    largest, once, often, dusty = look_over(rows)
+    if dusty:
+        rows = np.where(np.abs(rows) > largest * DUST, rows, 0.0)
+    if once.all():
+        count, root = np.ones(once.shape, dtype=np.int64), only_root(rows, days)
+    else:
+        count = np.where(np.isfinite(largest), np.where(largest > 0, ONE_SIGN, NO_FLOWS), NOT_FINITE)
+        root = np.full(largest.shape, np.nan)
+        count[once], root[once] = 1, only_root(rows[:, once], days)
     hard = np.flatnonzero(often | (once & np.isnan(root)))
     if hard.size:
-        roots, changes = _all_roots(rows[:, hard] / largest[hard], days / YEAR)
+        roots, changes = _all_roots(rows[:, hard] / largest[hard], days / YEAR, only_root)
         root[hard] = _nearest(roots)
         found = np.count_nonzero(~np.isnan(roots), axis=0)
         # roots and sign changes are both odd or both even: an odd one that was not found lies outside
@@ -138,15 +146,27 @@ def _irr(rows: Floats, days: Floats) -> tuple[Floats, Ints]:
     return np.expm1(root), count
 
 
-def _sign_changes(comes: Flags, goes: Flags) -> tuple[Flags, Flags]:
-    """Whether the flows of each lane change sign once, and whether they do so more often."""
+def _tools(compiled: bool) -> tuple[LookOver, OnlyRoot]:
+    if not compiled:
+        return _look_over, _only_root
+    from . import discounting  # numba is slow to import
+
+    return discounting.look_over, discounting.only_root
+
+
+def _look_over(rows: Floats) -> tuple[Floats, Flags, Flags, bool]:
+    """Each lane's largest flow, whether its flows change sign once, whether more often, and if there is any dust."""
+    largest = np.maximum(rows.max(axis=0, initial=0.0), -rows.min(axis=0, initial=0.0))
+    dust = largest * DUST  # nan or infinite where a flow is: then no flow is more
+    comes, goes = rows > dust, rows < -dust
     came, went, forth, back = (np.zeros(comes.shape[1], dtype=bool) for _ in range(4))
     for plus, minus in zip(comes, goes, strict=True):
         forth |= plus & went
         back |= minus & came
         came |= plus
         went |= minus
-    return forth ^ back, forth & back
+    dusty = bool(np.count_nonzero(rows) > np.count_nonzero(comes) + np.count_nonzero(goes))
+    return largest, forth ^ back, forth & back, dusty
 
 
 def _parts(flows: Floats) -> tuple[Floats, Floats]:
@@ -163,69 +183,85 @@ def _nearest(roots: Floats) -> Floats:
     return nearest
 
 
-# One change of sign: one root. The balance log(in) - log(out) is almost a straight line in x, so a Newton step from
-# x = 0 and a few of inverse quadratic interpolation settle it. A lane that does not settle is NaN and takes the ladder.
+# One change of sign: one root. The balance log(in) - log(out) is almost a straight line in x, so a Newton step from the
+# guess and one or two of inverse interpolation, through two points and their slopes, settle it. Only sums, products and
+# quotients: a machine's own exponential and logarithm would give other bits than another's, and than numba's.
 
 
-def _only_root(into: Floats, out: Floats, days: Floats) -> Floats:
-    sides = [[(row, bool(row.max(initial=0.0) > 0)) for row in rows] for rows in (into, out)]
+def _only_root(rows: Floats, days: Floats) -> Floats:
+    """The root of each lane; NaN for a lane that does not settle (the ladder takes it). `discounting` does the same."""
+    years = np.diff(days) / YEAR
+    far = reach(years)
+    sides = [[(amounts, bool(amounts.any())) for amounts in side] for side in _parts(rows)]
+    steps = years.tolist()
+
+    def discounted(x: Floats) -> tuple[Floats, Floats]:
+        factors = {step: _growth(x * -step) for step in set(steps)}
+        (received, late), (spent, early) = (_worth_first_day(side, steps, factors) for side in sides)
+        return _balance(received, late, spent, early)
+
+    root = np.full(rows.shape[1], np.nan)
     with np.errstate(all="ignore"):
-        balance, slope = _balance_at_zero(sides, days)
-        settled = np.where(balance == 0, 0.0, np.nan)
-        before, x, point = 0.0 * balance, 0.0 * balance, -balance / slope
-        earlier, inverse = balance, 1.0 / slope
-        for _ in range(8):
-            here = _balance(sides, days, point)
-            nearer = (point - x) / (here - balance)
-            bend = (nearer - inverse) / (here - earlier)
-            after = np.where(np.abs(here) < ROUNDING, point, point - here * nearer + here * balance * bend)
-            settled = np.where(np.isnan(settled) & _settles(before, point, after, here), after, settled)
-            if not np.isnan(settled).any():
+        before = np.full(rows.shape[1], min(START, far))
+        there, inverse = discounted(before)
+        x = _within(before - there * inverse, far)
+        for _ in range(ROUNDS):
+            here, turned = discounted(x)
+            apart = here - there
+            nearer = (x - before) / apart
+            bend = (turned - nearer) / apart
+            correction = here * here * (bend - there * ((bend - (nearer - inverse) / apart) / apart))
+            exact, moved = np.abs(here) <= ROUNDING, np.abs(correction)
+            after = x - here * turned + np.where(exact, 0.0, correction)
+            # what is still missing is as much smaller than the correction as the square of the balance before
+            close = exact | ((moved <= CLOSE[0]) & (moved * (there * there) <= CLOSE[1]))
+            root = np.where(close & (np.abs(after) < far) & np.isnan(root), after, root)
+            if not np.isnan(root).any():
                 break
-            before, x, point = x, point, after
-            earlier, balance, inverse = balance, here, nearer
-    return settled
+            before, there, inverse, x = x, here, turned, _within(after, far)
+    return root
 
 
-def _settles(before: Floats, point: Floats, after: Floats, here: Floats) -> Flags:
-    """Whether `after` is the root: its error is as much smaller than the last step as that was than the third last."""
-    step = after - point
-    return (step * step <= 1e-16 * np.abs(after - before)) & (np.abs(here) < 1e-6) & (np.abs(after) < 3)
+def reach(years: Floats) -> float:
+    """How far from zero x is searched without a bracket, given the lengths of the steps between flows."""
+    return min(NEAR / float(years.max(initial=TINY)), HIGHEST)
 
 
-def _balance_at_zero(sides: Sides, days: Floats) -> tuple[Floats, Floats]:
-    """log(in) - log(out) at rate zero and its slope: the difference of the two mean dates, in years."""
-    sums = []
-    for rows in sides:
-        total, dated = np.zeros_like(rows[0][0]), np.zeros_like(rows[0][0])
-        for (row, there), day in zip(rows, days, strict=True):
-            if there:
-                total += row
-                dated += row * (day / YEAR)
-        sums.append((total, dated / total))
-    (received, late), (spent, early) = sums
-    return np.log(received / spent), early - late
-
-
-def _balance(sides: Sides, days: Floats, x: Floats) -> Floats:
-    steps = np.diff(days).tolist()
-    factors = {step: np.exp(x * (-step / YEAR)) for step in set(steps)}
-    growth = [factors[step] for step in steps]
-    received, spent = (_worth_first_day(rows, growth) for rows in sides)
-    return np.log(received / spent)
-
-
-def _worth_first_day(rows: Side, growth: list[Floats]) -> Floats:
-    """Present value on the first day, by Horner's rule from the last."""
-    row, begun = rows[-1]
-    total = row.copy()
-    for (row, there), factor in zip(rows[-2::-1], growth[::-1], strict=True):
-        if begun:
-            total *= factor
-        if there:  # a row of zeros changes nothing, so leaving it out depends on no other lane
-            total += row
-            begun = True
+def _growth(y: Floats) -> Floats:
+    """exp(y) for -NEAR <= y <= NEAR, to the last digit or two."""
+    total = y * SERIES[0] + SERIES[1]
+    for term in SERIES[2:]:
+        total *= y
+        total += term
     return total
+
+
+def _balance(received: Floats, late: Floats, spent: Floats, early: Floats) -> tuple[Floats, Floats]:
+    """Nearly half of log(in / out), by the first terms of its series, and one over its slope by x."""
+    gross = received + spent
+    part = (received - spent) / gross
+    square = part * part
+    slope = 2.0 * (received * early - spent * late) / (gross * gross)
+    return part * (1.0 + square * (1.0 / 3.0 + square * 0.2)), 1.0 / (slope * (1.0 + square * (1.0 + square)))
+
+
+def _within(x: Floats, far: float) -> Floats:
+    return np.minimum(np.maximum(x, -far), far)
+
+
+def _worth_first_day(side: Side, years: list[float], factors: Mapping[float, Floats]) -> tuple[Floats, Floats]:
+    """Present value on the first day of one side, and the same weighted by the years until then, by Horner's rule."""
+    amounts, begun = side[-1]
+    value, dated = amounts.copy(), np.zeros_like(amounts)
+    for (amounts, there), step in zip(side[-2::-1], years[::-1], strict=True):
+        if begun:
+            dated += value * step
+            dated *= factors[step]
+            value *= factors[step]
+        if there:  # a row of zeros changes nothing, so leaving it out depends on no other lane
+            value += amounts
+            begun = True
+    return value, dated
 
 
 # Several changes of sign: the ladder. Put a cut between the two days where the sign changes. Multiplying each flow by
@@ -234,7 +270,7 @@ def _worth_first_day(rows: Side, growth: list[Floats]) -> Floats:
 # all of them, and no grid has to be fine enough.
 
 
-def _all_roots(flows: Floats, years: Floats) -> tuple[Floats, Ints]:
+def _all_roots(flows: Floats, years: Floats, only_root: OnlyRoot) -> tuple[Floats, Ints]:
     """Every root in LOWEST..HIGHEST of lanes with a change of sign, ascending, (root, lane); NaN fills up."""
     cuts, changes = _cuts(flows, years)
     ends = _ends(flows, years)
@@ -244,7 +280,7 @@ def _all_roots(flows: Floats, years: Floats) -> tuple[Floats, Ints]:
         weights = _rung(flows[:, lane], years, cuts[:rung, lane])
         quick = np.full(lane.shape, np.nan)
         single = changes[lane] == rung + 1
-        quick[single] = _only_root(*_parts(weights[:, single]), years * YEAR)
+        quick[single] = only_root(weights[:, single], years * YEAR)
         rest = np.isnan(quick)
         found = _roots_between(weights[:, rest], years, ends[:, lane[rest]], roots[:, lane[rest]])
         roots = np.full((max(len(found), 1), flows.shape[1]), np.nan)

@@ -1,11 +1,11 @@
 """The interpreter of the lanes, compiled by numba: a loop over steps, in each a loop over the lanes of a register."""
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
-from numba import njit
+
+from .compiling import compiled
 
 # Scenarios in a register: the more, the less a step costs beside its arithmetic; the fewer, the nearer the cache.
 LANES = 512
@@ -18,18 +18,6 @@ OPERATORS = (
     "from one", "pick one", "sum 5", "sum 6", "pay",
 )  # fmt: skip
 NUMBERS = {name: number for number, name in enumerate(OPERATORS)}
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def compiled(function: Function) -> Function:
-    """Compiled by numba, kept in a cache where a folder can be written. Never with fast-math: it changes results."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
-    made: Any
-    try:
-        made = njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder for the cache: the package and the user's own are read-only
-        made = njit(**options)(function)
-    return cast(Function, made)
 
 
 @compiled
