@@ -33,21 +33,16 @@ def connect(pipe):
     raise SystemExit("LibreOffice did not start")
 
 
-def values(document, name):
-    sheet = document.Sheets.getByName(name)
+def used(sheet):
     cursor = sheet.createCursor()
     cursor.gotoEndOfUsedArea(False)
-    area = sheet.getCellRangeByPosition(0, 0, cursor.RangeAddress.EndColumn, cursor.RangeAddress.EndRow)
-    return area.DataArray
+    return sheet.getCellRangeByPosition(0, 0, cursor.RangeAddress.EndColumn, cursor.RangeAddress.EndRow)
 
 
-def errors(document, names):
-    """Cells of the sheets whose formula gives an error."""
-    found = []
-    for name in names:
-        wrong = document.Sheets.getByName(name).queryFormulaCells(4)  # com.sun.star.sheet.FormulaResult.ERROR
-        found += [] if wrong.Count == 0 else [wrong.RangeAddressesAsString]
-    return found
+def errors(cells):
+    """Cells whose formula gives an error."""
+    wrong = cells.queryFormulaCells(4)  # com.sun.star.sheet.FormulaResult.ERROR
+    return [] if wrong.Count == 0 else [wrong.RangeAddressesAsString]
 
 
 def main(path):
@@ -67,11 +62,14 @@ def main(path):
                     place.String = value
                 else:
                     place.Value = value
+            areas = {name: used(document.Sheets.getByName(name)) for name in document.Sheets.ElementNames}
+            cells = document.createInstance("com.sun.star.sheet.SheetCellRanges")
+            cells.addRangeAddresses(tuple(area.RangeAddress for area in areas.values()), False)
             for scenario in scenarios:
                 document.Sheets.getByName("cover").getCellRangeByName("C5").String = scenario
                 document.calculateAll()
-                sheets = {name: values(document, name) for name in job["sheets"]}
-                answer = {"file": file, "scenario": scenario, "errors": errors(document, document.Sheets.ElementNames)}
+                sheets = {name: areas[name].DataArray for name in job["sheets"]}
+                answer = {"file": file, "scenario": scenario, "errors": errors(cells)}
                 print(json.dumps({**answer, "sheets": sheets}), flush=True)
             if "save" in job:
                 document.storeToURL(Path(job["save"]).as_uri(), (PropertyValue("FilterName", 0, XLSX, 0),))

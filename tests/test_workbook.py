@@ -45,28 +45,32 @@ def watched(book: Exported) -> tuple[str, ...]:
     return tuple(dict.fromkeys((scenarios[0], scenarios[-1])))
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_the_shipped_deals_are_the_engine_s_bit_for_bit(name: str, tmp_path: Path) -> None:
-    deal = read(ASSUMPTIONS / name)
+@pytest.fixture(scope="module", params=SHIPPED)
+def books(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Exported]:
+    """All workbooks of a shipped deal, for every test of it."""
+    return list(exported_all(read(ASSUMPTIONS / request.param), tmp_path_factory.mktemp(request.param)))
+
+
+def test_the_shipped_deals_are_the_engine_s_bit_for_bit(books: list[Exported]) -> None:
     found: list[str] = []
-    for book in exported_all(deal, tmp_path):
+    for book in books:
         engines = in_formualizer(book.content), in_ironcalc(book.path)
         for scenario in watched(book):
             for read_cell, select in engines:
                 select(scenario)
                 assert compared(read_cell, book.model, scenario).wrong == []
         found += book.model.scenarios
-    assert sorted(found) == sorted(scenario_names(deal))
+    assert sorted(found) == sorted(scenario_names(books[0].model.deal))
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_libreoffice_agrees(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_libreoffice_agrees(books: list[Exported], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     soffice = require("soffice", "LibreOffice recalculates the workbook as a third engine")
     python = require_uno()
+    name = books[0].model.deal.name
     if name != "superpod" and not is_required():
         pytest.skip("only superpod in LibreOffice, unless STUCKSTEP_REQUIRE_SYSTEM=1 asks for every deal")
     worst = 0.0
-    for book in exported_all(read(ASSUMPTIONS / name), tmp_path):
+    for book in books:
         answers = list(in_office(soffice, python, book, watched(book), tmp_path))
         assert [answer.scenario for answer in answers] == list(watched(book))
         for scenario, read_cell, errors in answers:

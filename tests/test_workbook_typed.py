@@ -282,6 +282,7 @@ def test_libreoffice_flags_the_same_edits(book: Exported, tmp_path: Path) -> Non
                 opened[sheet][cell].value = content
             if path is not None:
                 opened.save(path)
+                path.write_bytes(edited(path.read_bytes(), {}, stripped=True))
     files = {str(tmp_path / f"{name}.xlsx"): ["base"] for name in OFFICE}
     job = tmp_path / "job.json"
     job.write_text(json.dumps({"office": soffice, "folder": str(tmp_path), "files": files, "sheets": ["cover"]}))

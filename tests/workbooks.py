@@ -37,6 +37,7 @@ class Answer(NamedTuple):
 
 SELECTOR = ("cover", "C5")
 ASSUMPTIONS = Path(__file__).parents[1] / "assumptions"
+_TITLES = re.compile(r'<definedName name="_xlnm.Print_Titles".*?</definedName>')
 _FORMULA = re.compile(r'(<c r="[A-Z]+[0-9]+"[^>]*?)(?: t="str")?(>)(<f>[^<]*</f>)<v>[^<]*</v>')
 
 
@@ -100,7 +101,11 @@ def sheet_parts(content: bytes) -> dict[str, str]:
 
 
 def edited(content: bytes, changes: Mapping[tuple[str, str], float | str], *, stripped: bool = False) -> bytes:
-    """The file with other cells (text that begins with <f>: a formula with its value); `stripped` of stored values."""
+    """The file with other cells (text that begins with <f>: a formula with its value).
+
+    `stripped` it is for recalculating: without stored values, and without the rows and columns that every printed page
+    repeats, for which LibreOffice takes six seconds.
+    """
     parts = sheet_parts(content)
     stream = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as out:
@@ -113,6 +118,8 @@ def edited(content: bytes, changes: Mapping[tuple[str, str], float | str], *, st
                 for cell, value in here.items():
                     text = _with_cell(text, cell, value)
                 data = text.encode()
+            elif name == "xl/workbook.xml" and stripped:
+                data = _TITLES.sub("", data.decode()).encode()
             out.writestr(name, data)
     return stream.getvalue()
 
