@@ -10,3 +10,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("thorough"):
                 item.add_marker(pytest.mark.skip(reason="thorough: left to a run without STUCKSTEP_LIGHT"))
+
+
+@pytest.fixture(scope="session")
+def superpod(tmp_path_factory: pytest.TempPathFactory):  # an Exported, whose module most runs need not import
+    """The workbook of superpod, which no test changes."""
+    from stuckstep.deal import read
+    from workbooks import ASSUMPTIONS, exported
+
+    return exported(read(ASSUMPTIONS / "superpod"), tmp_path_factory.mktemp("book") / "superpod.xlsx")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,6 @@ from stuckstep.reports.workbook import export
 from stuckstep.reports.workbook.results import DIFFERING, ENGINE, FIRST_SCENARIO, LIVE
 from stuckstep.results import solve
 from workbooks import (
-    ASSUMPTIONS,
     SELECTOR,
     Exported,
     Read,
@@ -36,16 +36,15 @@ STALE = "checks!$D$"
 RUN_AGAIN = "run again"
 
 
-@pytest.fixture(scope="module")
-def superpod(tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    return exported(read(ASSUMPTIONS / "superpod"), tmp_path_factory.mktemp("book") / "superpod.xlsx")
+@lru_cache(1)
+def opened(path: Path) -> openpyxl.Workbook:
+    return openpyxl.load_workbook(path)
 
 
 def rows_of(book: Exported, sheet: str, columns: tuple[int, ...]) -> dict[tuple[str, ...], int]:
     """The rows of a sheet by what stands in some of its columns."""
-    loaded = openpyxl.load_workbook(book.path)[sheet]
-    rows = range(1, loaded.max_row + 1)
-    return {tuple(str(loaded.cell(row, column).value) for column in columns): row for row in rows}
+    found = opened(book.path)[sheet]
+    return {tuple(str(found.cell(row, column).value) for column in columns): row for row in range(1, found.max_row + 1)}
 
 
 def compared_cells(book: Exported) -> list[tuple[str, int, int]]:
@@ -129,7 +128,7 @@ def test_every_scenario_compares_with_base_when_it_is_chosen(superpod: Exported)
 
 def test_no_formula_mixes_what_is_live_with_what_is_stored_unguarded(superpod: Exported) -> None:
     """What is stored of the scenarios is read by its own column, by the check, and behind the notice; else nowhere."""
-    loaded = openpyxl.load_workbook(superpod.path)
+    loaded = opened(superpod.path)
     guarded = 0
     for sheet in loaded:
         for row in sheet.iter_rows():
@@ -213,7 +212,7 @@ def test_the_chart_of_dscr_draws_nothing_where_there_is_none(superpod: Exported)
     assert 10 < len(marks) < len(drawn)
     assert all(value == pytest.approx(min(ratio, 5.0)) for value, ratio in marks)
     assert {value for value in drawn if value < 0} == {-1.0}
-    chart = next(one for one in openpyxl.load_workbook(superpod.path)["charts"]._charts if len(one._charts) > 1)
+    chart = next(one for one in opened(superpod.path)["charts"]._charts if len(one._charts) > 1)
     marked = chart._charts[1]
     assert marked.y_axis.scaling.min == 0  # so that -1 lies below the axis
     assert marked.series[0].graphicalProperties.line.noFill
@@ -221,7 +220,7 @@ def test_the_chart_of_dscr_draws_nothing_where_there_is_none(superpod: Exported)
 
 
 def test_the_lesson_stands_under_the_title(superpod: Exported) -> None:
-    cover = openpyxl.load_workbook(superpod.path)["cover"]
+    cover = opened(superpod.path)["cover"]
     lesson = superpod.model.deal.tables["deal"][0].extras["note"]
     assert (cover["B2"].value, cover["B3"].value) == (superpod.model.item("title"), lesson)
     assert cover["B3"].alignment.wrap_text

@@ -12,7 +12,6 @@ from stuckstep.deal import Deal, read
 from stuckstep.engines import excel
 from system import require, require_uno
 from workbooks import (
-    ASSUMPTIONS,
     Exported,
     changed_superpod,
     compared,
@@ -46,11 +45,6 @@ CLAIM = {
     "trigger": "billing",
 }
 LATE_AUDIT = {"scenario": "audit_late", "table": "claims", "row": "audit", "column": "net_days", "value": "90"}
-
-
-@pytest.fixture(scope="module")
-def superpod(tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    return exported(read(ASSUMPTIONS / "superpod"), tmp_path_factory.mktemp("book") / "superpod.xlsx")
 
 
 def as_typed(text: str) -> float | str:
