@@ -14,6 +14,8 @@ _LOOK = dict(
 
 def tidy(text: str) -> str:
     """Text without the spaces and invisible signs at its ends."""
+    if text.isascii():  # nearly always, and far quicker
+        return text.strip()
     start, end = 0, len(text)
     while start < end and _unseen(text[start]):
         start += 1
@@ -33,6 +35,8 @@ def name_text(text: str) -> str:
 
 def fold(text: str) -> str:
     """What two spellings of one name share: no case, no width, no invisible signs, single spaces."""
+    if text.isascii():
+        return " ".join(text.lower().split())
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join("".join(sign for sign in plain if unicodedata.category(sign) != "Cf").split())
 
