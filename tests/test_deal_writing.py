@@ -201,7 +201,8 @@ def test_extras_come_back_from_both_forms(notes: list[str | float]) -> None:
         files.write_table(folder, "parties", rows)
         deal = read(folder)
         writing.write(deal, Path(place) / "deal.xlsx")
-        writing.write(read(Path(place) / "deal.xlsx"), Path(place) / "again")
-        assert read(Path(place) / "deal.xlsx") == deal
-        assert read(Path(place) / "again") == deal
-        assert read(Path(place) / "again").digest == read(Path(place) / "deal.xlsx").digest == deal.digest
+        workbook = read(Path(place) / "deal.xlsx")
+        writing.write(workbook, Path(place) / "again")
+        again = read(Path(place) / "again")
+        assert workbook == again == deal
+        assert workbook.digest == again.digest == deal.digest

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.thorough
 lanes = pytest.importorskip("stuckstep.engines.arrays.lanes", reason="numba is an extra")
 discounting = pytest.importorskip("stuckstep.results.discounting", reason="numba is an extra")
 LIBRARY = Path(__file__).parents[1] / "assumptions"
-EVERY_SHAPE = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+EVERY_SHAPE = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 
 
 def job_of(sheets, plan, keep=None, every=False):

@@ -127,7 +127,7 @@ def test_memory_does_not_grow_with_the_draws():
     deal = read(SUPERPOD)
     late = Uncertainty("late", axis(deal, "steps.power.delay", ()), "uniform", low=0, high=300)
     peaks = []
-    for draws in (4096, 4096, 40960):
+    for draws in (4096, 4096, 20480):
         ready = make_ready(Request(deal, (late,), design(draws, replicates=4)), engine="arrays", width=512)
         tracemalloc.start()
         count(ready)
