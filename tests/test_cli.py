@@ -110,7 +110,7 @@ def test_json_is_one_document_with_plain_numbers_and_iso_dates(home: Path) -> No
 
 def test_parallel_late_paths_and_cancelled_phases_are_said(home: Path) -> None:
     folder = home / "assumptions" / "superpod"
-    deal_files.put(folder, "contracts", "anchor", "longstop_days", "200")
+    deal_files.put(folder, "contracts", "anchor", "longstop_days", "340")
     deal_files.put(folder, "contracts", "anchor", "refund_from", "operating:50")
     finish = ss.read(folder).run(["base"])["finish"].isel(phase=0, scenario=0)
     spare = int((finish.sel(step="fabric") - finish.sel(step="power")).values / np.timedelta64(1, "D"))
@@ -180,6 +180,26 @@ def test_a_once_claim_due_before_the_start_is_a_fault(home: Path) -> None:
         assert "in scenario early, before the start" in line
     with pytest.raises(ss.DealError, match="before the start"):
         ss.read(folder).run()
+    ss.read(folder).run(["power_late"])
+
+
+def test_a_refund_due_before_the_start_is_a_fault(home: Path) -> None:
+    folder = home / "assumptions" / "superpod"
+    deal_files.put(folder, "contracts", "anchor", "prepay_share", "0.04")
+    deal_files.put(folder, "contracts", "anchor", "longstop_days", "340")
+    for column, value in (("order_date", "2025-01-15"), ("mw", "1")):
+        deal_files.put(folder, "phases", "live", column, value)
+    deal_files.put(folder, "phases", "live", "contract", "anchor")
+    claims = deal_files.read_table(folder, "claims")
+    for claim in (row["claim"] for row in claims if row["kind"] == "once"):
+        deal_files.put(folder, "claims", claim, "phase", "su1")
+    deal_files.scenario(folder, "given_up", "steps", "power@live", "delay", "400")
+    for command in ("run", "check"):
+        result = call(command, "superpod")
+        assert result.exit_code == 2
+        (line,) = result.stderr.splitlines()
+        assert line.startswith("contracts.csv, row 2: anchor.refund falls due on 2026-")
+        assert "in scenario given_up, before the start" in line
     ss.read(folder).run(["power_late"])
 
 

@@ -269,6 +269,15 @@ EDGES: dict[str, tuple[list[Change], dict[str, dict[str, float]]]] = {
         [("claims", "invoice", "trigger", "2027-01-01")],
         {"claims.invoice.due": {"2027Q1": 1000}},
     ),
+    # billed for 30 days of 2024 and prepaid a tenth of it: nothing is left to refund
+    "over before the start": (
+        [
+            ("phases", "one", "order_date", "2024-01-01"),
+            ("contracts", "sale", "term_days", "30"),
+            ("contracts", "sale", "prepay_share", "0.1"),
+        ],
+        {"contracts.sale.billed@one": {}, "claims.sale.refund.due": {}},
+    ),
     "a share of nothing": ([("claims", "invoice", "share", "0")], {"claims.invoice.due": {}}),
     "no days of accrual": ([("claims", "rent", "term_days", "0")], {"claims.rent.due": {}}),
 }
@@ -325,6 +334,27 @@ REFUSED: dict[str, tuple[list[Change], str]] = {
     "due the day before the start": (
         [("claims", "invoice", "trigger", "2026-12-31")],
         "claims.csv, row 2, column trigger: invoice falls due on 2026-12-31, before the start",
+    ),
+    # prepaid on 2025-01-01, planned for 2025-04-01 and cancelled 30 days later
+    "cancelled before the start": (
+        [
+            ("phases", "one", "order_date", "2025-01-01"),
+            ("steps", "build", "delay", "100"),
+            ("contracts", "sale", "prepay_share", "0.1"),
+            ("contracts", "sale", "longstop_days", "30"),
+        ],
+        "contracts.csv, row 2: sale.refund falls due on 2025-05-01, before the start; "
+        "a due date (the day a phase is cancelled or its term ends) on or after 2027-01-01 is allowed",
+    ),
+    # planned from 2025-04-01 for a year: 65 of its days are left, of which half is more than is billed
+    "a late term that ended before the start": (
+        [
+            ("phases", "one", "order_date", "2025-01-01"),
+            ("steps", "build", "delay", "300"),
+            ("contracts", "sale", "prepay_share", "0.5"),
+            ("contracts", "sale", "end_rule", "fixed"),
+        ],
+        "contracts.csv, row 2: sale.refund falls due on 2026-04-01, before the start",
     ),
     "beyond the calendar": (
         [("steps", f"s{n}", "after", f"s{n - 1}" if n else "build") for n in range(50)]

@@ -295,3 +295,24 @@ def test_libreoffice_flags_the_same_edits(book: Exported, tmp_path: Path) -> Non
         assert [shown["Inputs allowed"]] == allowed, answer["file"]
         assert isinstance(shown["Alerts"], float)
     assert len(found.stdout.splitlines()) == len(OFFICE)
+
+
+def test_a_refund_that_falls_due_before_the_start_is_flagged(book: Exported, sheets: formualizer.Workbook) -> None:
+    """Cancelled before the start: only where something was prepaid."""
+    places = {
+        cell: (cell[0], *coordinate_to_tuple(input_cell(book.model.deal, *cell)[1]))
+        for cell in (
+            ("phases", "su1", "order_date"),
+            ("steps", "fabric", "not_before"),
+            ("steps", "power", "delay"),
+            ("contracts", "anchor", "prepay_trigger"),
+            ("contracts", "anchor", "prepay_share"),
+        )
+    }
+    rows = [row for row in range(1, 900) if value(sheets, "as_written", row, 2) == "due date of anchor.refund"]
+    order, earliest, delay, trigger, share = places.values()
+    cancelled = {order: days("2024-06-01"), earliest: days("2024-06-01"), delay: 400.0, trigger: days("2024-06-01")}
+    for prepaid, flag in ((0.1, 1), (0.0, 0)):
+        with typed(sheets, cancelled | {share: prepaid}):
+            assert [value(sheets, "as_written", row, NOT_ALLOWED) for row in rows] == [flag]
+    assert [value(sheets, "as_written", row, NOT_ALLOWED) for row in rows] == [0]

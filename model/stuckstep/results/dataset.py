@@ -60,6 +60,8 @@ _SHOWN_BY_PHASE = {
     ("contracts", "collected"),
     ("contracts", "prepaid"),
     ("claims", "due date"),
+    ("contracts", "refund date"),
+    ("contracts", "refund"),
 }
 
 

@@ -43,6 +43,20 @@ def prepay_late(plan: Plan) -> Iterator[Found]:
                 yield found("prepay_late", "contracts", contract, said)
 
 
+def before_start(plan: Plan) -> Iterator[Found]:
+    """Recurring claims that begin within the model and are due in advance, on days before its first."""
+    start = float(plan.periods.first_day[0])
+    for claim in plan.sheets.keys("claims"):
+        if plan.sheets.kind(claim) != "recurring":
+            continue
+        for phase in plan.phases_of("claims", claim) if plan.number("claims", claim, "rate") else ():
+            begins = plan.at("claims", claim, "begins", phase)
+            due = begins + plan.number("claims", claim, "net_days")
+            if due < start <= begins and plan.at("claims", claim, "units a day", phase):
+                said = f"it begins on {_day(begins)} and falls due from {_day(due)}, before the start on {_day(start)}"
+                yield found("before_start", "claims", claim, said)
+
+
 def past_horizon(plan: Plan) -> Iterator[Found]:
     """What the model leaves out because it ends before."""
     for table in ("contracts", "claims", "facilities"):

@@ -2,13 +2,22 @@
 
 import datetime
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from stuckstep.deal import Deal, DealError, Fault, Sheets, base, from_serial, scenario_names, serial
+import numpy as np
+
+from stuckstep.deal import Deal, DealError, Fault, Sheets, base, from_serial, layout, scenario_names, serial
 from stuckstep.rules.claims import claim_phases
+from stuckstep.rules.contracts import billed_phases
 from stuckstep.rules.lines import name_of
 
-from .solve import Solution, solve
+from .payments import HALF_CENT
+from .solve import Array, Part, Solution, solve
 
+_SAYS = {  # of each table: the claim, the column its due date follows from, and how
+    "claims": ("{}", "trigger", "trigger + net_days"),
+    "contracts": ("{}.refund", None, "the day a phase is cancelled or its term ends"),
+}
 # Terms and net days of a century come on top, and all of it stays before the day that stands for never.
 _LATEST = datetime.date(9500, 1, 1)
 
@@ -19,30 +28,56 @@ def check_schedule(deal: Deal) -> None:
 
 
 def check_due_dates(solution: Solution) -> None:
-    """DealError where a once claim falls due before the first period, or a step ends where no date reaches.
+    """DealError where a claim falls due on a day before the first period, or a step ends where no date reaches.
 
     One fault for each claim, and one for the first such step.
     """
     faults = [*_beyond(solution)][:1]
-    faults += [fault for claim in solution.plan.keys("claims") for fault in _early(solution, claim)]
+    for table in ("claims", "contracts"):
+        faults += [fault for row in solution.plan.keys(table) for fault in _early(solution, table, row)]
     if faults:
         raise DealError(faults)
 
 
-def bound_dates(sheets: Sheets) -> Iterator[tuple[str, str]]:
-    """The due dates that may not lie before the start: the claim and the line of each."""
+class Bound(NamedTuple):
+    """A due date that may not lie before the start: the row it belongs to, the lines of the date and of what is owed
+    on it; no line where the date is refused whatever is owed."""
+
+    table: str
+    row: str
+    date: str
+    owed: str = ""
+
+
+def bound_dates(sheets: Sheets) -> Iterator[Bound]:
+    """The due dates of once claims, and of refunds where there is something to refund."""
     for claim in sheets.keys("claims"):
         if sheets.kind(claim) == "once":
             for phase in claim_phases(sheets, claim):
-                yield claim, name_of("claims", claim, "due date", phase)
+                yield Bound("claims", claim, name_of("claims", claim, "due date", phase))
+    for contract in sheets.keys("contracts"):
+        for phase in billed_phases(sheets, contract):
+            date, owed = (name_of("contracts", contract, item, phase) for item in ("refund date", "refund"))
+            yield Bound("contracts", contract, date, owed)
+
+
+def bound_lines(sheets: Sheets) -> list[str]:
+    """The lines that `check_due_dates` reads of the bound dates."""
+    return [line for bound in bound_dates(sheets) for line in (bound.date, bound.owed) if line]
 
 
 def _due_dates(deal: Deal) -> list[str]:
     """The names that due dates can have in any scenario, whose phases may differ from base, and the steps' ends."""
     sheets = base(deal)
     phases = (*sheets.keys("phases"), "deal")
-    ends = [name_of("steps", step, "finish", phase) for step in sheets.keys("steps") for phase in phases[:-1]]
-    return ends + [name_of("claims", claim, "due date", phase) for claim in sheets.keys("claims") for phase in phases]
+    items = {"steps": ("finish",), "claims": ("due date",), "contracts": ("refund date", "refund")}
+    return [
+        name_of(table, row, item, phase)
+        for table, named in items.items()
+        for row in sheets.keys(table)
+        for item in named
+        for phase in phases
+    ]
 
 
 def _beyond(solution: Solution) -> Iterator[Fault]:
@@ -58,29 +93,36 @@ def _beyond(solution: Solution) -> Iterator[Fault]:
                 yield Fault(deal.files["steps"], number, "step", wrong, f"an end by {_LATEST} is allowed")
 
 
-def _early(solution: Solution, claim: str) -> Iterator[Fault]:
-    """The fault of a claim, at its trigger, with its earliest date and the scenarios it is too early in."""
+def _early(solution: Solution, table: str, row: str) -> Iterator[Fault]:
+    """The fault of a row, with its earliest date and the scenarios it is too early in."""
     start = float(solution.periods.first_day[0])
     found: dict[str, float] = {}
     for part in solution.parts:
-        for line in (line for one, line in bound_dates(part.sheets) if one == claim):
-            for scenario, date in zip(part.sheets.scenarios, part.values[line], strict=True):
+        for bound in (bound for bound in bound_dates(part.sheets) if (bound.table, bound.row) == (table, row)):
+            for scenario, date in zip(part.sheets.scenarios, _owed_on(part, bound), strict=True):
                 if date < start:
                     found[scenario] = min(float(date), found.get(scenario, start))
     if found:
-        yield _fault(solution, claim, found, start)
+        yield _fault(solution, table, row, found, start)
 
 
-def _fault(solution: Solution, claim: str, found: dict[str, float], start: float) -> Fault:
+def _owed_on(part: Part, bound: Bound) -> Array:
+    """The date of a claim in each scenario; infinite where nothing is owed on it."""
+    dates = part.values[bound.date]
+    return dates if not bound.owed else np.where(part.values[bound.owed] > HALF_CENT, dates, np.inf)
+
+
+def _fault(solution: Solution, table: str, row: str, found: dict[str, float], start: float) -> Fault:
     deal = solution.deal
-    row = next(row for row in deal.tables["claims"] if row.cells["claim"] == claim)
+    number = next(one.number for one in deal.tables[table] if one.cells[layout.key(table)] == row)
     names = [name for name in scenario_names(deal) if name in found]
     shown = "" if names[0] == "base" else f" in scenario {names[0]}"
     shown += f" and {len(names) - 1} more" if len(names) > 1 and names[0] != "base" else ""
-    earliest = found["base"] if "base" in found else min(found.values())
-    wrong = f"{claim} falls due on {from_serial(earliest)}{shown}, before the start"
-    allowed = f"a due date (trigger + net_days) on or after {from_serial(start)} is allowed"
-    return Fault(deal.files["claims"], row.number, "trigger", wrong, allowed)
+    earliest = from_serial(found["base"] if "base" in found else min(found.values()))
+    name, column, means = _SAYS[table]
+    wrong = f"{name.format(row)} falls due on {earliest}{shown}, before the start"
+    allowed = f"a due date ({means}) on or after {from_serial(start)} is allowed"
+    return Fault(deal.files[table], number, column, wrong, allowed)
 
 
 def check_monthly(deal: Deal) -> None:

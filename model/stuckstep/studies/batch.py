@@ -17,10 +17,8 @@ from stuckstep.deal import Cell, Deal, DealError, Fault, Periods, Sheets, base, 
 from stuckstep.deal.changes import changes_of, fitted, typed, with_scenarios
 from stuckstep.engines import arrays
 from stuckstep.results import Part, Solution
-from stuckstep.results.validity import check_due_dates
+from stuckstep.results.validity import bound_lines, check_due_dates
 from stuckstep.rules import Lines, build
-from stuckstep.rules.claims import claim_phases
-from stuckstep.rules.lines import name_of
 
 from .extras import extra
 
@@ -106,11 +104,9 @@ def _check(deal: Deal, ranges: Collection[Cell]) -> None:
 
 
 def _check_dates(found: Model, changed: Deal) -> None:
-    """No once claim falls due before the start: every due date moves one way with every cell, so the extremes tell."""
+    """No claim falls due before the start: every due date moves one way with every cell, so the extremes tell."""
     sheets = found.sheets
-    once = [claim for claim in sheets.keys("claims") if sheets.kind(claim) == "once"]
-    dates = [name_of("claims", claim, "due date", phase) for claim in once for phase in claim_phases(sheets, claim)]
-    program = arrays.translate(found.lines, dates)
+    program = arrays.translate(found.lines, bound_lines(sheets))
     plan = base(changed)
     values = arrays.evaluate(
         program, sheets.value, lambda cell: float(plan.value(cell)[0]), _clock(found), len(sheets.scenarios)

@@ -22,7 +22,7 @@ from .assumptions import FIRST, NOTES, SPARE_ROWS, column_of, deal_tables, is_li
 from .grid import set_print, set_widths
 from .model import Model
 from .pages import Page
-from .summaries import cell_of
+from .summaries import cell_of, constant
 
 WRITTEN, NOW, DIFFERS, NO_NUMBER, NOT_ALLOWED, LOWEST, HIGHEST, WHOLE = range(3, 11)
 FLAGS = range(DIFFERS, NOT_ALLOWED + 1)
@@ -162,11 +162,12 @@ def _dates(model: Model) -> Iterator[Entry]:
     quarter = Formula(f"=DATE(YEAR({start}),3*INT((MONTH({start})+2)/3)-2,1)")
     bounds = Bounds(quarter, quarter, False)
     yield Entry("deal", "start, the first day of a quarter", None, start, start, bounds=bounds)
-    for claim, line in bound_dates(model.sheets):
-        date = cell_of(model, line)
-        yield Entry(
-            "claims", f"due date of {claim}", None, date, date, bounds=Bounds(Formula(f"={start}"), None, False)
-        )
+    for bound in bound_dates(model.sheets):
+        date, low = cell_of(model, bound.date), f"={start}"
+        if bound.owed:
+            low = f"=IF({cell_of(model, bound.owed)}>{constant(model, 'half_cent')},{start},0)"
+        what = f"due date of {bound.row}{'.refund' * bool(bound.owed)}"
+        yield Entry(bound.table, what, None, date, date, bounds=Bounds(Formula(low), None, False))
 
 
 def _start_row(model: Model) -> Row:
