@@ -226,3 +226,29 @@ def test_serials() -> None:
     assert serial(datetime.date(2027, 1, 1)) == 46388
     assert from_serial(46388) == datetime.date(2027, 1, 1)
     assert from_serial(2_900_000).year == 9839
+
+
+def test_scenarios_in_other_letters_are_one_and_a_cell_is_changed_once(folder: Path) -> None:
+    """Rows of other cells are read as one scenario, and said so; two values for one cell are a fault."""
+    files.scenario(folder, "power_late", "steps", "power", "delay", "90")
+    files.scenario(folder, "Power_late", "steps", "fabric", "delay", "60")
+    deal = read(folder)
+    assert scenario_names(deal) == ("base", "power_late")
+    assert [str(one) for one in deal.log] == [
+        "scenarios.csv, row 3, column scenario: 'Power_late' was read as 'power_late'"
+    ]
+    files.scenario(folder, "POWER_LATE", "steps", "Power", "delay", "120")
+    with pytest.raises(DealError) as caught:
+        read(folder)
+    assert [str(fault) for fault in caught.value.faults] == [
+        "scenarios.csv, row 4, column row: power_late changes steps.power.delay in row 2 already; "
+        "each cell once in a scenario is allowed"
+    ]
+
+
+def test_the_rows_of_a_study_in_other_letters_are_one_study(folder: Path) -> None:
+    rows = "two,twoway,steps.power.delay,0;90,npv:neocloud\nTwo,twoway,steps.fabric.delay,0;90,\n"
+    (folder / "studies.csv").write_text(f"study,kind,cell,values,measure\n{rows}")
+    deal = read(folder)
+    assert [row.cells["study"] for row in deal.tables["studies"]] == ["two", "two"]
+    assert [str(one) for one in deal.log] == ["studies.csv, row 3, column study: 'Two' was read as 'two'"]

@@ -46,7 +46,11 @@ def _spellings(names: Iterable[str]) -> dict[str, str]:
 
 def _row(table: str, cells: Mapping[str, Value], names: Mapping[str, Mapping[str, str]]) -> dict[str, Value]:
     columns = layout.columns(table)
-    return {name: _spelled(columns[name], value, names) if name in columns else value for name, value in cells.items()}
+    found = {name: _spelled(columns[name], value, names) if name in columns else value for name, value in cells.items()}
+    if table in layout.REPEATED:  # rows of one name belong together
+        key = layout.key(table)
+        found[key] = names[table][fold(to_text(cells[key]))]
+    return found
 
 
 def _change(cells: Mapping[str, Value], names: Mapping[str, Mapping[str, str]]) -> dict[str, Value]:
