@@ -203,6 +203,32 @@ def test_a_refund_due_before_the_start_is_a_fault(home: Path) -> None:
     ss.read(folder).run(["power_late"])
 
 
+def test_an_empty_path_is_one_line_and_not_the_current_folder(home: Path) -> None:
+    study = ["--cell", "steps.power.delay", "--values", "0;90", "--measure", "npv:neocloud"]
+    for command in (["run"], ["export"], ["report"], ["sensitivity", *study]):
+        result = call(command[0], "superpod", *command[1:], "--out", "")
+        assert result.exit_code == 2
+        assert result.stderr.splitlines() == ["--out: the path is empty; a path, or . for this folder, is required"]
+    assert call("convert", "superpod", "").exit_code == 2
+    result = call("run", "")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("DEAL: the name is empty; a folder of .csv files")
+    assert [path.name for path in home.iterdir()] == ["assumptions"]
+
+
+def test_what_is_no_path_and_no_name_is_said_in_python(home: Path) -> None:
+    for path in (None, 3, b"superpod", ["superpod"]):
+        with pytest.raises(TypeError, match="a deal is read from the path of a folder or of an"):
+            ss.read(path)  # type: ignore[arg-type]
+    with pytest.raises(ss.DealError, match="the path is empty"):
+        ss.read("")
+    deal = ss.read(home / "assumptions" / "superpod")
+    for scenarios in (1, [1], ["base", None]):
+        with pytest.raises(TypeError, match="scenarios are asked for by name, such as 'base', not by"):
+            deal.run(scenarios)  # type: ignore[arg-type]
+    assert list(deal.run("power_late").scenario.values) == ["power_late"]
+
+
 def test_what_cannot_be_written_is_said_in_one_line_and_changes_nothing(home: Path) -> None:
     (home / "outputs").write_text("a file where a folder should be")
     result = call("run", "superpod", "--no-workbook", "--no-report")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .finding import HOME, read_deal
+from .finding import HOME, OUT_PATH, read_deal
 
 
 @click.command()
@@ -28,7 +28,7 @@ def new(name: str) -> None:
 
 @click.command(short_help="Write a deal as a workbook, or as a folder of CSV files.")
 @click.argument("deal")
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("out", type=OUT_PATH)
 def convert(deal: str, out: Path) -> None:
     """Write DEAL to OUT: a workbook where OUT ends in .xlsx, else a folder of CSV files. Nothing is lost."""
     from stuckstep.deal import write

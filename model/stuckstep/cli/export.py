@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from .finding import read_deal
+from .finding import OUT_PATH, read_deal
 from .studies import sheets_of
 
 
 @click.command(short_help="Write the live Excel workbook alone.")
 @click.argument("deal")
-@click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: outputs/<deal>/<deal>.xlsx]")
+@click.option("--out", type=OUT_PATH, help="File to write.  [default: outputs/<deal>/<deal>.xlsx]")
 @click.option("--scenario", default="base", show_default=True, metavar="S", help="Scenario that is chosen in it.")
 @click.option("--studies", is_flag=True, help="Run the deal's table studies too, for a sheet of their own.")
 def export(deal: str, out: Path | None, scenario: str, studies: bool) -> None:

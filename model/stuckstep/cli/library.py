@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .finding import read_deal
+from .finding import OutPath, read_deal
 
 if TYPE_CHECKING:
     from stuckstep.reports.compare import Side
@@ -40,9 +40,7 @@ def facts(ids: tuple[str, ...], every_source: bool) -> None:
 
 @click.command(short_help="Set deals side by side: who is paid when, per MW and in total.")
 @click.argument("deals", nargs=-1, required=True, metavar="DEAL[:SCENARIO]...")
-@click.option(
-    "--csv", "table", type=click.Path(path_type=Path, dir_okay=False), help="Write the parties to a CSV file."
-)
+@click.option("--csv", "table", type=OutPath(path_type=Path, dir_okay=False), help="Write the parties to a CSV file.")
 def compare(deals: tuple[str, ...], table: Path | None) -> None:
     """Set two deals or more side by side: who is paid when, per MW and in total.
 

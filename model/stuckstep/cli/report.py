@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from .finding import read_deal
+from .finding import OUT_PATH, read_deal
 
 
 @click.command(short_help="Write the report alone: one HTML file to send.")
 @click.argument("deal")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder to write to.  [default: outputs/<deal>]")
+@click.option("--out", type=OUT_PATH, help="Folder to write to.  [default: outputs/<deal>]")
 @click.option("--scenario", default="base", show_default=True, metavar="S", help="Scenario the report opens on.")
 def report(deal: str, out: Path | None, scenario: str) -> None:
     """Write report.html: one file without any address, to look at, print or send."""

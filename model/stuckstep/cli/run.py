@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .finding import read_deal
+from .finding import OUT_PATH, read_deal
 from .studies import sheets_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Ran(NamedTuple):
 
 @click.command()
 @click.argument("deals", nargs=-1, required=True, metavar="DEAL...")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder to write to.  [default: outputs/<deal>]")
+@click.option("--out", type=OUT_PATH, help="Folder to write to.  [default: outputs/<deal>]")
 @click.option("--scenario", "scenarios", multiple=True, metavar="S", help="Only this scenario; may be repeated.")
 @click.option("--monthly", is_flag=True, help="Results by month, for a deal whose grid is month.")
 @click.option("--brief", is_flag=True, help="Print the table of all scenarios, not each scenario by itself.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .finding import read_deal
+from .finding import OUT_PATH, read_deal
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,7 +44,7 @@ def _common(command: Command) -> Command:
         click.option(
             "--scenario", default="base", show_default=True, metavar="S", help="Where everything else is from."
         ),
-        click.option("--out", type=click.Path(path_type=Path), help="Folder to write to.  [default: outputs/<deal>]"),
+        click.option("--out", type=OUT_PATH, help="Folder to write to.  [default: outputs/<deal>]"),
         click.option("--engine", type=click.Choice(["auto", "arrays", "lanes"]), default="auto", show_default=True),
         click.option("--threads", type=click.IntRange(1, 64), default=1, show_default=True),
     ]
@@ -189,7 +189,7 @@ def breakeven(
     "--draw", "number", type=click.IntRange(0), metavar="N", help="Only this draw, as a run with all its series."
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the dask cluster at this address.")
-@click.option("--store", type=click.Path(path_type=Path), metavar="FOLDER", help="Keep every draw in a zarr folder.")
+@click.option("--store", type=OUT_PATH, metavar="FOLDER", help="Keep every draw in a zarr folder.")
 @click.option("--keep", multiple=True, metavar="LINE", help="A line to keep there by period as well; repeatable.")
 @_common
 def montecarlo(

@@ -22,7 +22,7 @@ from stuckstep.deal.runs import run_faults
 
 def read(path: str | PathLike[str]) -> Deal:
     """The deal in a folder of CSV files or an .xlsx workbook; DealError with every fault found."""
-    path = Path(path)
+    path = _given(path)
     raws, faults, log = read_raw(path)
     spoilt = Spoilt(set(), set())
     tables: dict[str, tuple[Row, ...]] = dict.fromkeys(layout.tables(), ())
@@ -46,6 +46,16 @@ def read(path: str | PathLike[str]) -> Deal:
     if faults:
         raise DealError(in_order(faults, files))
     return deal
+
+
+def _given(path: object) -> Path:
+    """A path that says something: an empty one would be the current folder."""
+    if not isinstance(path, (str, PathLike)):
+        raise TypeError(f"a deal is read from the path of a folder or of an .xlsx workbook, not from {path!r}")
+    if path == "":
+        allowed = "a folder of .csv files or an .xlsx workbook is required"
+        raise DealError([Fault("path", None, None, "the path is empty", allowed)])
+    return Path(path)
 
 
 def check(deal: Deal) -> None:

@@ -1,7 +1,7 @@
 """The results as one labelled Dataset: (party, quarter, scenario) and the workings behind it."""
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
@@ -34,8 +34,8 @@ def run(deal: Deal, scenarios: Sequence[str] | None = None, *, monthly: bool = F
     the workings; `monthly` keeps a monthly grid's periods (month in place of quarter). DealError for an unknown
     scenario, and for monthly results of a deal by quarter.
     """
-    if isinstance(scenarios, str):
-        scenarios = [scenarios]
+    if scenarios is not None:
+        scenarios = _named(scenarios)
     if monthly:
         check_monthly(deal)
     wanted = None if scenarios is None else tuple(dict.fromkeys(("base", *scenarios)))
@@ -43,6 +43,17 @@ def run(deal: Deal, scenarios: Sequence[str] | None = None, *, monthly: bool = F
     check_due_dates(solution)
     dataset = label(solution, monthly=monthly)
     return dataset if scenarios is None else dataset.sel(scenario=list(dict.fromkeys(scenarios)))
+
+
+def _named(scenarios: Any) -> list[str]:
+    """The names of scenarios that are asked for: one or several. TypeError for what is no name."""
+    names: list[Any] = (
+        [scenarios] if isinstance(scenarios, str) or not isinstance(scenarios, Iterable) else list(scenarios)
+    )
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"scenarios are asked for by name, such as 'base', not by {name!r}")
+    return names
 
 
 def is_shown(line: Line) -> bool:
