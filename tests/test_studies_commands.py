@@ -232,6 +232,18 @@ def test_a_deal_that_is_certain_is_told(folder, tmp_path):
          ["steps.power.delay: there is one value only"]),
         (["breakeven", "--cell", "steps.power.delay", "--values", "0..91", "--measure", "funding_gap"],
          ["--cell: there is nothing to test"]),
+        (["sensitivity", "--cell", "steps.pwer.delay", "--values", "0"],
+         ["--cell: nothing is measured", "'pwer' is not in steps"]),
+        (["sensitivity", "--cell", "steps.pwer.delay", "--cell", "steps.hall.delay", "--values", "0", "--by", "add",
+          "--measure", "irrr:x"],
+         ["--values: there are 1 for 2", "--by: there are 1 for 2", "'pwer' is not in steps", "no measure 'irrr'"]),
+        (["sensitivity", "--cell", "steps.hall.delay", "--values", "soon;4%;1,234..9", "--measure", "npv:neo",
+          "--scenario", "never"],
+         ["'soon' is no number and no date", "'4%' is a percentage, and the column holds none",
+          "'1,234' may be 1234 or 1.234", "there is no scenario 'never'"]),
+        (["breakeven", "--cell", "steps.pwer.delay", "--values", "0..91", "--over", "steps.hal.delay"],
+         ["--cell: there is nothing to test", "'pwer' is not in steps", "'hal' is not in steps"]),
+        (["sensitivity", "--values", "3", "--by", "add"], ["--values: it says how", "--by: it says how"]),
     ],
 )  # fmt: skip
 def test_wrong_flags_are_told_in_one_line_each(arguments, wrong, tmp_path):
@@ -266,3 +278,36 @@ def test_several_measures_may_stand_in_one_flag(folder, command, tmp_path):
     apart = command(*both, "npv:lender", "--measure", "npv:neocloud", "--out", str(tmp_path / "two"))
     assert together.exit_code == apart.exit_code == 0
     assert together.output.replace("/one", "/two") == apart.output
+
+
+def test_values_are_read_as_the_sheets_are():
+    deal = read(SUPERPOD)
+    assert axis(deal, "facilities.ddtl.margin", "4%;5 %..6%/3;0.07").given.tolist() == [0.04, 0.05, 0.055, 0.06, 0.07]
+    assert axis(deal, "contracts.anchor.price", "80%;1.1", by="factor").given.tolist() == [0.8, 1.1]
+    assert axis(deal, "contracts.anchor.price", "$12m;12,500,000;USD 1 000 000").given.tolist() == [12e6, 12.5e6, 1e6]
+    assert axis(deal, "phases.su1.order_date", "2027-03-31").values.tolist() == [46477]
+    with pytest.raises(DealError, match="'12m' is no number and no date"):
+        axis(deal, "steps.power.delay", "12m")
+
+
+@pytest.mark.parametrize(
+    ("cell", "values", "by", "is_told"),
+    [
+        ("contracts.anchor.price", "0.9;1;1.1", "value", True),
+        ("contracts.anchor.price", "0;0.9", "value", True),
+        ("contracts.anchor.price", "0.9;1;1.1", "factor", False),
+        ("contracts.anchor.price", "1;12000000", "value", False),
+        ("contracts.anchor.price", "1000000;2000000", "value", False),
+        ("contracts.anchor.price", "0", "value", False),
+        ("steps.power.delay", "30;90", "value", False),  # it holds 0
+        ("phases.su1.order_date", "2027-03-31", "value", False),
+    ],
+)
+def test_values_far_from_what_a_cell_holds_are_warned_of(cell, values, by, is_told, command, tmp_path):
+    words = ("--cell", cell, "--values", values, "--by", by, "--measure", "npv:neocloud", "--out", tmp_path / "out")
+    result = command("sensitivity", SUPERPOD, *words)
+    assert result.exit_code == 0
+    said = " ".join(result.output.split())
+    line = f"Warning: {cell}: every value is more than 20 times what the cell holds, or less than a 20th of it"
+    assert (f"{line}; by factor multiplies it." in said) == is_told
+    assert ("Warning" in said) == is_told

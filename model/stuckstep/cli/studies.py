@@ -6,6 +6,7 @@ import contextlib
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from stuckstep.api import Deal
-    from stuckstep.deal import DealError
+    from stuckstep.deal import DealError, Fault
     from stuckstep.reports.sheets import Sheet
     from stuckstep.studies.axes import Axis
     from stuckstep.studies.sampling import Design
@@ -155,6 +156,7 @@ def breakeven(
     Without --cell the break-evens of the deal's table `studies`. The answer is exact to the day, or as near as numbers
     come; it says when there is none or more than one, and where the measure jumps over the threshold.
     """
+    from stuckstep.deal.records import together
     from stuckstep.studies.axes import axis
     from stuckstep.studies.breakeven import Test, break_even
 
@@ -164,11 +166,14 @@ def breakeven(
         _without_cells(values, by, [measure] if measure else [], threshold)
         _finish(read, _of_table(read, names, ("breakeven",), options), out)
         return
-    if measure is None or (threshold is None and holds in ("at_least", "at_most")):
-        raise _refused("--cell", "there is nothing to test", "--measure and --threshold, or --holds absent or present,")
-    other = axis(read, over, over_values or "", start=scenario) if over else None
-    test = Test(measure, holds, threshold or 0.0)
-    axes = _axes_of(read, cells, values, by, scenario)
+    checks: list[Callable[[], Any]] = [
+        partial(_tested, measure, threshold, holds),
+        partial(_axes_of, read, cells, values, by, scenario),
+        partial(axis, read, over, over_values or "", start=scenario) if over else lambda: None,
+        partial(_measures_of, read, [measure] if measure else [], scenario),
+    ]
+    _, axes, other, _ = together(checks)
+    test = Test(str(measure), holds, threshold or 0.0)
     _finish(read, {"breakeven": break_even(read, axes, test, other, scenario, **options)}, out)
 
 
@@ -247,44 +252,71 @@ def _small(engine: str) -> str:
     return "arrays" if engine == "auto" else engine
 
 
-def _refused(option: str, wrong: str, required: str) -> DealError:
-    """An error in the flags, told as one in a table is."""
-    from stuckstep.deal import DealError, Fault
+def _fault(option: str, wrong: str, required: str) -> Fault:
+    """A fault in the flags, told as one in a table is."""
+    from stuckstep.deal import Fault
 
-    return DealError([Fault(option, None, None, wrong, f"{required} is required")])
+    return Fault(option, None, None, wrong, f"{required} is required")
+
+
+def _refused(option: str, wrong: str, required: str) -> DealError:
+    from stuckstep.deal import DealError
+
+    return DealError([_fault(option, wrong, required)])
 
 
 def _without_cells(values: Sequence[str], by: Sequence[str], measures: Sequence[str], threshold: float | None) -> None:
     """Refuses what is said of a --cell where there is none: it would be passed over in silence."""
+    from stuckstep.deal import DealError
+
     given = {
         "--values": bool(values),
         "--by": bool(by),
         "--measure": bool(measures),
         "--threshold": threshold is not None,
     }
-    for option in (option for option, is_given in given.items() if is_given):
-        raise _refused(option, "it says how a cell is moved, and none is named", "--cell")
+    wrong = "it says how a cell is moved, and none is named"
+    faults = [_fault(option, wrong, "--cell") for option, is_given in given.items() if is_given]
+    if faults:
+        raise DealError(faults)
+
+
+def _measured(measures: Sequence[str]) -> None:
+    if not measures:
+        raise _refused("--cell", "nothing is measured", "--measure, such as npv:PARTY,")
+
+
+def _tested(measure: str | None, threshold: float | None, holds: str) -> None:
+    if measure is None or (threshold is None and holds in ("at_least", "at_most")):
+        raise _refused("--cell", "there is nothing to test", "--measure and --threshold, or --holds absent or present,")
+
+
+def _measures_of(deal: Deal, measures: Sequence[str], scenario: str) -> None:
+    """DealError with every measure that there is not."""
+    from stuckstep.studies.batch import model
+    from stuckstep.studies.measures import measures_of
+
+    measures_of(model(deal, {}, scenario), measures)
 
 
 def _axes_of(deal: Deal, cells: Sequence[str], values: Sequence[str], by: Sequence[str], scenario: str) -> list[Axis]:
     """The axes of the flags; DealError with every fault."""
-    from stuckstep.deal import DealError, Fault
-    from stuckstep.studies.axes import axis
+    from stuckstep.deal.records import together
+    from stuckstep.studies.axes import axis, cells_of
 
-    if len(values) != len(cells):
-        raise _refused("--values", f"there are {len(values)} for {len(cells)} --cell", "one for each --cell")
-    if len(by) not in (0, len(cells)):
-        raise _refused("--by", f"there are {len(by)} for {len(cells)} --cell", "one for each --cell, or none at all,")
-    found: list[Axis] = []
-    faults: list[Fault] = []
-    for one in zip(cells, values, by or ["value"] * len(cells), strict=True):
-        try:
-            found.append(axis(deal, *one, start=scenario))
-        except DealError as error:
-            faults += error.faults
-    if faults:
-        raise DealError(faults)
-    return found
+    def counted(option: str, given: Sequence[str], required: str) -> None:
+        if len(given) != len(cells):
+            raise _refused(option, f"there are {len(given)} for {len(cells)} --cell", required)
+
+    by = by or ["value"] * len(cells)
+    checks: list[Callable[[], Any]] = [
+        partial(counted, "--values", values, "one for each --cell"),
+        partial(counted, "--by", by, "one for each --cell, or none at all,"),
+        *(partial(cells_of, deal, cell) for cell in cells),
+    ]
+    if len(cells) == len(values) == len(by):  # then what is wrong with the values can be told too
+        checks = [partial(axis, deal, *row, start=scenario) for row in zip(cells, values, by, strict=True)]
+    return together(checks)
 
 
 def _flagged(
@@ -300,12 +332,16 @@ def _flagged(
     options: dict[str, Any],
 ) -> xr.Dataset:
     """The study the flags describe, as if it stood in the deal's table."""
+    from stuckstep.deal.records import together
     from stuckstep.studies.tables import Study
 
-    if not measures:
-        raise _refused("--cell", "nothing is measured", "--measure, such as npv:PARTY,")
-    axes = tuple(_axes_of(deal, cells, values, by, scenario))
-    return Study("", kind, axes, tuple(measures), threshold, holds, scenario).run(deal, **options)
+    checks: list[Callable[[], Any]] = [
+        partial(_measured, measures),
+        partial(_axes_of, deal, cells, values, by, scenario),
+        partial(_measures_of, deal, measures, scenario),
+    ]
+    _, axes, _ = together(checks)
+    return Study("", kind, tuple(axes), tuple(measures), threshold, holds, scenario).run(deal, **options)
 
 
 def _of_table(deal: Deal, names: Sequence[str], kinds: Sequence[str], options: dict[str, Any]) -> dict[str, xr.Dataset]:

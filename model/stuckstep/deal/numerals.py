@@ -24,6 +24,7 @@ class Dialect(NamedTuple):
     serials: bool = True
 
 
+NO_NUMBER = "is not a number"
 PLAIN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _MINUS = str.maketrans("\u2212\u2013", "--")
 _UNSIGNED = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -140,4 +141,4 @@ def _ungrouped(body: str, mark: str) -> str:
         if comma:
             return digits
         raise NumeralError(f"has a decimal comma (write {digits})")
-    raise NumeralError("is not a number")
+    raise NumeralError(NO_NUMBER)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from stuckstep.deal.scenarios import Index
@@ -61,6 +61,23 @@ class DealError(Exception):
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults: tuple[Fault, ...] = tuple(faults)
         super().__init__("\n".join(str(fault) for fault in self.faults))
+
+
+Found = TypeVar("Found")
+
+
+def together(checks: Iterable[Callable[[], Found]]) -> list[Found]:
+    """What each of some calls gives; DealError with the faults of all of them, each once."""
+    found: list[Found] = []
+    faults: list[Fault] = []
+    for check in checks:
+        try:
+            found.append(check())
+        except DealError as error:
+            faults += error.faults
+    if faults:
+        raise DealError(dict.fromkeys(faults))
+    return found
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stuckstep.deal import Cell, Deal, DealError, Fault, from_serial, serial
+from stuckstep.deal import Cell, Deal, DealError, Fault, base, from_serial, serial
 from stuckstep.deal.changes import cell_of, fitted
+from stuckstep.deal.numerals import NO_NUMBER, Dialect, NumeralError, number_of
+from stuckstep.deal.records import together
 from stuckstep.deal.scenarios import column_of
 
 from .batch import Model, held, model
@@ -19,6 +22,7 @@ from .batch import Model, held, model
 Array = NDArray[np.float64]
 BY = ("value", "add", "factor")
 LONGEST = 10_000  # values of one axis
+FAR = 20.0  # times what a cell holds
 _SPAN = re.compile(r"(?P<low>[^/]+)\.\.(?P<high>[^/]+?)(?:/(?P<count>[0-9]+))?")
 VALUES = "a list such as 0;91;182, or low..high, or low..high/5 for five values, is allowed"
 
@@ -84,15 +88,44 @@ def axis(deal: Deal, cells: str | Sequence[str], values: str | Sequence[float], 
     by: `value` the values themselves; `add` what is added to what each cell holds in `start` (days to a date);
     `factor` what it is multiplied by.
     """
-    names = cells.split(";") if isinstance(cells, str) else list(cells)
-    found = tuple(cell_of(deal, name) for name in names)
-    given = numbers(values, "; ".join(names)) if isinstance(values, str) else np.asarray(values, dtype=np.float64)
+    found = cells_of(deal, cells)
+    where = "; ".join(map(str, found))
     if by not in BY:
-        raise DealError([Fault("; ".join(names), None, None, f"'{by}' says not how", f"{', '.join(BY)} are allowed")])
+        raise DealError([Fault(where, None, None, f"'{by}' says not how", f"{', '.join(BY)} are allowed")])
+    given = (
+        numbers(deal, values, where, unit_of(found[0], by))
+        if isinstance(values, str)
+        else np.asarray(values, dtype=np.float64)
+    )
     bases = {cell: _held(deal, cell, start, by) for cell in found}
     made = Axis(found, given, by, bases)
     made.at(given)
     return made
+
+
+def cells_of(deal: Deal, cells: str | Sequence[str]) -> tuple[Cell, ...]:
+    """The cells of some names (`;` between them); DealError with every fault."""
+    names = cells.split(";") if isinstance(cells, str) else cells
+    return tuple(together(partial(cell_of, deal, name) for name in names))
+
+
+def unit_of(cell: Cell, by: str) -> str:
+    """What the values are in by which a cell is moved."""
+    return "1" if by == "factor" else column_of(cell).unit
+
+
+def noted(axes: Iterable[Axis]) -> dict[str, str]:
+    """What a study says of cells that it gives values far from what they hold, as where factors were meant."""
+    cells = [str(cell) for one in axes if one.by == "value" and not one.is_date
+             for cell, values in one.moved.items() if _are_far(values, one.bases[cell])]  # fmt: skip
+    wrong = f"every value is more than {FAR:g} times what the cell holds, or less than a {FAR:g}th of it"
+    return {"note": f"{', '.join(cells)}: {wrong}; by factor multiplies it."} if cells else {}
+
+
+def _are_far(values: Array, base: float) -> bool:
+    """Whether no value but zero is anywhere near what a cell holds, if that is anything."""
+    sizes, base = np.abs(values[values != 0]), abs(base)
+    return bool(base > 0 and sizes.size and ((sizes > FAR * base) | (FAR * sizes < base)).all())
 
 
 def _held(deal: Deal, cell: Cell, start: str, by: str) -> float:
@@ -110,36 +143,39 @@ def _moved(given: Array, base: float, by: str) -> Array:
     return base * given if by == "factor" else given
 
 
-def numbers(text: str, where: str) -> Array:
-    """The values of a list or span as numbers, dates as serials; DealError for anything else."""
-    parts = [part.strip() for part in text.split(";") if part.strip()]
-    found: list[float] = []
-    for part in parts:
+def numbers(deal: Deal, text: str, where: str, unit: str) -> Array:
+    """The values of a list or span as numbers of a unit, dates as serials; DealError with every fault."""
+    currency = str(base(deal).cell("deal", "currency", "value"))
+
+    def number(text: str) -> float:
+        return _number(text.strip(), where, unit, Dialect(currency=currency))
+
+    def spread(part: str) -> list[float]:
         span = _SPAN.fullmatch(part)
         if span is None:
-            found.append(_number(part, where))
-            continue
-        low, high, count = _number(span["low"], where), _number(span["high"], where), int(span["count"] or 2)
+            return [number(part)]
+        low, high = together(partial(number, span[end]) for end in ("low", "high"))
+        count = int(span["count"] or 2)
         if not 0 < count <= LONGEST:
             wrong = f"'{part}' asks for {count:,} values"
             raise DealError([Fault(where, None, None, wrong, f"1 to {LONGEST:,} are allowed")])
-        found += np.linspace(low, high, count).tolist()
-    if not found:
+        return [float(value) for value in np.linspace(low, high, count)]
+
+    parts = [part.strip() for part in text.split(";") if part.strip()]
+    if not parts:
         raise DealError([Fault(where, None, None, "there are no values", VALUES)])
-    return np.array(found)
+    return np.concatenate(together(partial(spread, part) for part in parts))
 
 
-def _number(text: str, where: str) -> float:
-    text = text.strip()
+def _number(text: str, where: str, unit: str, dialect: Dialect) -> float:
+    """A number as the sheets' reader takes it, or the serial of a day."""
     try:
         if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
             return serial(datetime.date.fromisoformat(text))
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not np.isfinite(value):
-        raise DealError([Fault(where, None, None, f"'{text}' is no number and no date", VALUES)])
-    return value
+        return number_of(text, unit, dialect)
+    except ValueError as bad:
+        said = str(bad) if isinstance(bad, NumeralError) and str(bad) != NO_NUMBER else "is no number and no date"
+        raise DealError([Fault(where, None, None, f"'{text}' {said}", VALUES)]) from None
 
 
 def model_of(deal: Deal, axes: Sequence[Axis], start: str = "base") -> Model:

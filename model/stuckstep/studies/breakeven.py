@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stuckstep.deal import Cell, Deal, DealError, Fault
 
-from .axes import Axis, model_of
+from .axes import Axis, model_of, noted
 from .batch import Batch, held
 from .extras import extra
 from .measures import Measure, measure
@@ -285,7 +285,8 @@ def _dataset(deal: Deal, runner: _Runner, answers: _Answers, lane: NDArray[np.in
     }
     about = {"kind": "breakeven", "test": str(runner.test), "unit": runner.wanted.unit,
              "start": runner.ready.model.start, "over": "" if runner.over is None else runner.over.name,
-             "scanned": SCAN + 1, "runs": runner.runs, "laws_broken": runner.broken}  # fmt: skip
+             "scanned": SCAN + 1, "runs": runner.runs, "laws_broken": runner.broken,
+             **noted([*runner.axes, *([] if runner.over is None else [runner.over])])}  # fmt: skip
     return xr.Dataset(variables, coordinates, {**attributes_of(deal), **about})
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stuckstep.deal import Cell, DealError, Fault
 from stuckstep.deal.layout import nearest
+from stuckstep.deal.records import together
 from stuckstep.results.payments import HALF_CENT, first_paid, half_paid, last_paid
 from stuckstep.results.returns import irr, npv
 from stuckstep.rules import all_claims
@@ -62,16 +64,7 @@ def measure(model: Model, name: str) -> Measure:
 
 def measures_of(model: Model, names: Iterable[str]) -> list[Measure]:
     """The measures of these names; DealError with every fault."""
-    found: list[Measure] = []
-    faults: list[Fault] = []
-    for name in names:
-        try:
-            found.append(measure(model, name))
-        except DealError as error:
-            faults += error.faults
-    if faults:
-        raise DealError(faults)
-    return found
+    return together(partial(measure, model, name) for name in names)
 
 
 def _fault(name: str, wrong: str, allowed: str) -> DealError:

@@ -36,6 +36,8 @@ def blocks(study: xr.Dataset, periods: Sequence[str]) -> list[Block]:
         if sheet.failing:
             found.append(Sentence("What stands in square brackets fails the test."))
     found += [Sentence(line) for line in _about(study)]
+    if "note" in study.attrs:
+        found.append(Sentence(f"Warning: {study.attrs['note']}", "yellow"))
     return found
 
 

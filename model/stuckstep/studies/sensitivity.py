@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stuckstep.deal import Cell, Deal, DealError, Fault, base
 
-from .axes import Axis, model_of
+from .axes import Axis, model_of, noted
 from .batch import Columns, Model, held, model
 from .measures import Measure, measure, measures_of
 from .runs import Runs, measured, prepared
@@ -27,7 +27,7 @@ def one_way(deal: Deal, axis: Axis, measures: Sequence[str], start: str = "base"
     wanted = measures_of(found, measures)
     values, attributes = _run(found, axis.moved, len(axis.values), wanted, options)
     coordinates = {"value": _values(axis), "label": ("value", _text(axis.labels()))}
-    about = {"kind": "oneway", "cell": axis.name, "base_at": _unmoved_at(axis), **attributes}
+    about = {"kind": "oneway", "cell": axis.name, "base_at": _unmoved_at(axis), **noted([axis]), **attributes}
     return _dataset(deal, found, wanted, ("value",), values[:, 1:], values[:, 0], coordinates, about)
 
 
@@ -58,7 +58,7 @@ def two_way(
         "label_2": ("value_2", _text(columns.labels())),
     }
     about = {"kind": "twoway", "cell": rows.name, "cell_2": columns.name, **attributes}
-    about |= {"base_at": _unmoved_at(rows), "base_at_2": _unmoved_at(columns)}
+    about |= {"base_at": _unmoved_at(rows), "base_at_2": _unmoved_at(columns)} | noted([rows, columns])
     return _dataset(deal, found, wanted, ("value", "value_2"), grid, values[:, 0], coordinates, about)
 
 
@@ -89,9 +89,8 @@ def tornado(
         "end_label": (("cell", "end"), np.array([_ends(one) for one in axes], dtype=object)),
         "base_value": ("cell", np.array([one.base for one in axes])),
     }
-    table = _dataset(
-        deal, found, wanted, ("cell", "end"), ends, values[:, 0], coordinates, {"kind": "tornado", **attributes}
-    )
+    about = {"kind": "tornado", **noted(axes), **attributes}
+    table = _dataset(deal, found, wanted, ("cell", "end"), ends, values[:, 0], coordinates, about)
     table["swing"] = (("measure", "cell"), swing, {"long_name": "largest less smallest of both ends and base"})
     table["place"] = (("measure", "cell"), order, {"long_name": "place by swing, the largest first", "units": "1"})
     return table

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import xarray as xr
 
 from stuckstep.deal import Deal, DealError, Fault, Row, default_of
 from stuckstep.deal.cells import to_text
-from stuckstep.deal.records import Cell, Value
+from stuckstep.deal.records import Cell, Value, together
 
-from .axes import Axis, axis, numbers
+from .axes import Axis, axis, numbers, unit_of
 from .batch import model
 from .breakeven import Test, break_even
 from .distributions import Uncertainty
@@ -105,18 +106,25 @@ def _study(deal: Deal, name: str, rows: Sequence[Row], file: str) -> Study:
     if other := next((row for row in rows if row.cells["kind"] != first["kind"]), None):
         wrong = f"the study {name} is {kind} on its first row"
         raise DealError([Fault(file, other.number, "kind", wrong, f"{kind} is allowed")])
-    measures = tuple(part.strip() for part in to_text(first["measure"]).split(";") if part.strip())
-    if not measures:
-        wrong = f"the study {name} has no measure"
-        raise DealError([Fault(file, rows[0].number, "measure", wrong, "a measure such as npv:PARTY is required")])
-    axes = tuple(_axis(deal, row, start, file) for row in rows)
+    checks: list[Callable[[], Any]] = [partial(_axis, deal, row, start, file) for row in rows]
+    checks.append(partial(_measures, name, rows[0], file))
+    *axes, measures = together(checks)
     threshold = first["threshold"]
     limit = threshold if isinstance(threshold, float) else None
-    made = Study(name, kind, axes, measures, limit, _word(first["holds"], "at_least"), start)
+    made = Study(name, kind, tuple(axes), measures, limit, _word(first["holds"], "at_least"), start)
     if kind == "breakeven" and made.test is None:
         wrong = f"the break-even {name} has nothing to hold its measure against"
         raise DealError([Fault(file, rows[0].number, "threshold", wrong, "a number is required")])
     return made
+
+
+def _measures(name: str, row: Row, file: str) -> tuple[str, ...]:
+    """The names of the measures on the first row of a study."""
+    measures = tuple(part.strip() for part in to_text(row.cells["measure"]).split(";") if part.strip())
+    if not measures:
+        wrong = f"the study {name} has no measure"
+        raise DealError([Fault(file, row.number, "measure", wrong, "a measure such as npv:PARTY is required")])
+    return measures
 
 
 def _word(value: Value, default: str) -> str:
@@ -161,9 +169,10 @@ def _uncertainty(deal: Deal, row: Row, start: str) -> Uncertainty:
         value = value if isinstance(value, float) else default_of(Cell("uncertainties", name, column))
         if value is not None:
             given[column] = value
+    units = {"values": unit_of(moved.cells[0], by), "weights": "1"}
     listed = {
-        column: tuple(numbers(to_text(cells[column]), f"{column} of {name}").tolist())
-        for column in ("values", "weights")
+        column: tuple(numbers(deal, to_text(cells[column]), f"{column} of {name}", unit).tolist())
+        for column, unit in units.items()
         if cells[column] is not None
     }
     more: dict[str, Any] = {**given, **listed, "group": to_text(cells["group"])}
