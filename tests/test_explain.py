@@ -55,6 +55,10 @@ def test_a_line_is_found_as_a_user_types_it(deal: ss.Deal, typed: str, line: str
     ("typed", "period", "said"),
     [
         ("ddtl.intrest", "2027Q4", "ddtl.intrest: no line has this name; nearest are ddtl.interest"),
+        ("neocloud.irrr", None, "neocloud.irrr: no line has this name; nearest are neocloud.irr,"),
+        ("neocloud.halfpaid", None, "neocloud.halfpaid: no line has this name; nearest are neocloud.half_paid,"),
+        ("su1.stuckstep", None, "su1.stuckstep: no line has this name; nearest are su1.stuck_step"),
+        ("x.irrr", None, "x.irrr: no line has this name; nearest are irr"),
         ("memory", "2027Q4", "memory: several lines answer to this name; one of "),
         ("rent", None, "none is named; 2027Q1 to 2033Q4 are allowed"),
         ("rent", "2027-10", "2027-10: there is no such period"),

@@ -11,6 +11,7 @@ from stuckstep.rules.lines import Line
 
 from .console import Block, Heading, Sentence
 from .flows import is_flow
+from .outcomes import outcome_names
 
 
 class Asked(NamedTuple):
@@ -130,7 +131,10 @@ def _nearest(part: Part, typed: str) -> list[str]:
     for line in part.lines.values():
         if line.table == "claims" and line.item == "due":
             shorts[_folded(line.row)] = line.row
-    return [shorts[key] for key in difflib.get_close_matches(_folded(typed), list(shorts), 5, 0.6)]
+    shorts |= {_folded(name): name for name in outcome_names(part.sheets)}
+    last = typed.rpartition(".")[2]
+    near = (difflib.get_close_matches(_folded(name), list(shorts), 5, 0.6) for name in (typed, last))
+    return [shorts[key] for key in next(filter(None, near), [])]
 
 
 def _listed(names: list[str], most: int = 12) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 import xarray as xr
 
-from stuckstep.deal import Deal, DealError, Fault, base
+from stuckstep.deal import Deal, DealError, Fault, Sheets, base
 from stuckstep.results import Solution, label, solve
 
 from .amounts import HALF_CENT, money, number
@@ -18,6 +18,7 @@ OUTCOMES = {
     "party": ("first_paid", "half_paid", "last_paid", "quarters_late", "irr", "npv"),
     "phase": ("stuck_step",),
 }
+TABLES = {"party": "parties", "phase": "phases"}
 RATED = ("irr", "npv")  # these are of the flows of the run's own periods
 
 
@@ -39,13 +40,20 @@ def find_outcome(deal: Deal, typed: str) -> Outcome | None:
     dimension = next((name for name, variables in OUTCOMES.items() if variable in variables), None)
     if dimension is None:
         return None
-    names = base(deal).keys({"party": "parties", "phase": "phases"}[dimension])
+    names = base(deal).keys(TABLES[dimension])
     found = [name for name in names if not row or name.casefold() == row.casefold()]
     if len(found) != 1:
         wrong = f"no {dimension} has this name" if row else f"it is one for each {dimension}"
         allowed = ", ".join(f"{name}.{variable}" for name in names)
         raise DealError([Fault(typed, None, None, wrong, f"one of {allowed} is allowed")])
     return Outcome(variable, dimension, found[0])
+
+
+def outcome_names(sheets: Sheets) -> Iterator[str]:
+    """What may be typed for an outcome: of each row, as neocloud.irr, and alone."""
+    for dimension, variables in OUTCOMES.items():
+        yield from (f"{row}.{variable}" for row in sheets.keys(TABLES[dimension]) for variable in variables)
+        yield from variables
 
 
 def explain_outcome(deal: Deal, outcome: Outcome, scenario: str = "base") -> Iterator[Block]:
