@@ -146,23 +146,25 @@ def test_no_formula_mixes_what_is_live_with_what_is_stored_unguarded(superpod: E
     assert guarded == 2 * len(superpod.model.sheets.keys("parties"))
 
 
-def test_the_cover_shows_the_largest_shortfall_of_every_scenario(superpod: Exported) -> None:
+def test_the_cover_shows_the_most_unpaid_of_every_scenario_and_whose_most_of_it_is(superpod: Exported) -> None:
     document = summarise(superpod.model.deal, superpod.model.dataset)
     read_cell, select = in_ironcalc(superpod.path)
-    row = rows_of(superpod, "cover", (2,))["Largest shortfall",]
+    row = rows_of(superpod, "cover", (2,))["Most unpaid at one time",]
     seen = 0
     for one in document["scenarios"]:
         if one["scenario"] not in superpod.model.scenarios:
             continue
         select(one["scenario"])
-        owed, amount, period = (read_cell("cover", row, column) for column in (3, 4, 5))
+        whom, amount, period = (read_cell("cover", row, column) for column in (3, 4, 5))
+        owed, part = (read_cell("cover", row + 1, column) for column in (3, 4))
         worst = one["largest_shortfall"]
         if worst is None:
-            assert (owed, period) == ("nothing is unpaid at the end of any period", "never")
-            assert amount < 0.005
+            assert (whom, owed, period) == ("nothing is unpaid at the end of any period", "nobody", "never")
+            assert amount + part < 0.005
         else:
             seen += 1
-            assert owed == worst["payees"][0]["payee"]
+            assert (whom, owed) == ("to all together", worst["payees"][0]["payee"])
+            assert part == pytest.approx(worst["payees"][0]["unpaid"], rel=1e-9)
             assert amount == pytest.approx(worst["amount"], rel=1e-9)
             assert period == worst["quarter"]
     assert seen > 5
@@ -176,9 +178,9 @@ def test_the_shortfall_of_an_account_that_claims_money_is_named(tmp_path: Path) 
     document = summarise(deal, book.model.dataset, ["base"])
     worst = document["scenarios"][0]["largest_shortfall"]
     loaded = openpyxl.load_workbook(book.path, data_only=True)["cover"]
-    row = rows_of(book, "cover", (2,))["Largest shortfall",]
+    row = rows_of(book, "cover", (2,))["Most unpaid at one time",]
     assert worst["payees"][0]["payee"] == "reserve"
-    assert loaded.cell(row, 3).value == "reserve"
+    assert loaded.cell(row + 1, 3).value == "reserve"
 
 
 def test_the_lowest_dscr_is_that_of_the_periods_with_an_instalment(superpod: Exported) -> None:
@@ -234,7 +236,7 @@ def test_a_monthly_shortfall_is_named_by_its_month(tmp_path: Path) -> None:
     book = exported(read(folder), tmp_path / "deal.xlsx", "power_late")
     unpaid = book.model.values("checks.deal.unpaid")[:, book.model.position]
     cover = openpyxl.load_workbook(book.path, data_only=True)["cover"]
-    row = rows_of(book, "cover", (2,))["Largest shortfall",]
+    row = rows_of(book, "cover", (2,))["Most unpaid at one time",]
     assert cover.cell(row, 4).value == unpaid.max()
     first = from_serial(book.model.periods.first_day[unpaid.argmax()])
     assert (cover.cell(row, 5).value.date(), cover.cell(row, 5).number_format) == (first, "yyyy-mm")

@@ -203,11 +203,11 @@ def _closing(document: Document, scenario: Document) -> Iterator[Block]:
         yield Sentence(f"Nothing falls due to {_names(idle)}.")
     short = scenario["largest_shortfall"]
     if short is None:
-        yield Sentence(f"Largest shortfall: none; nothing is unpaid at the end of any {grid}.")
+        yield Sentence(f"Most unpaid at one time: nothing, at the end of any {grid}.")
     else:
         whom = ", ".join(f"{row['payee']} {sum_of_money(row['unpaid'], currency)}" for row in short["payees"])
         amount = sum_of_money(short["amount"], currency)
-        yield Sentence(f"Largest shortfall: {amount} unpaid at the end of {short[grid]} ({whom}).", "yellow")
+        yield Sentence(f"Most unpaid at one time: {amount} at the end of {short[grid]} ({whom}).", "yellow")
     if not scenario["alerts"]:
         yield Sentence("Alerts: none.")
     for alert in scenario["alerts"]:

@@ -149,13 +149,17 @@ def _add_phases(page: Page, model: Model, found: Found, row: int) -> int:
 def _add_waiting(page: Page, model: Model, found: Found, row: int) -> int:
     """The answer: how much is unpaid at worst, when and to whom; and who waits longest, compared with base."""
     worst = found.worst
-    page.put(row, 2, "Largest shortfall", "headline")
-    page.put(
-        row, 3, Formula(f'=IF({worst.date}>0,{worst.owed},"nothing is unpaid at the end of any period")'), "headline"
-    )
+    page.put(row, 2, "Most unpaid at one time", "headline")
+    whom = f'=IF({worst.date}>0,"to all together","nothing is unpaid at the end of any period")'
+    page.put(row, 3, Formula(whom), "headline")
     page.put(row, 4, Formula(f"={worst.amount}"), "key link", "money")
     page.put(row, 5, Formula(f"={worst.period}"), "text link", "month" if model.is_monthly else "general")
-    page.put(row, 6, "who is owed most of it, all that is unpaid at the end of that period, and the period", "line")
+    page.put(row, 6, "all that is unpaid at the end of that period, in which it is most", "line")
+    row += 1
+    page.put(row, 2, "Most of it is owed to", "headline")
+    page.put(row, 3, Formula(f"={worst.owed}"), "headline")
+    page.put(row, 4, Formula(f"={worst.part}"), "key link", "money")
+    page.put(row, 5, "how much of it that is", "line")
     first = row + 5  # of the parties' table, which stands below
     last = first + len(model.sheets.keys("parties")) - 1
     later, never = f"$G${first}:$G${last}", f"$H${first}:$H${last}"

@@ -166,7 +166,7 @@ def _phase(model: Model, phase: str, stuck: Stuck) -> Iterator[Result]:
 
 
 def _shortfall(model: Model, worst: Worst) -> Iterator[Result]:
-    """Most that is unpaid at the end of a period, when that first is, and who is owed most of it."""
+    """Most that is unpaid at the end of a period, when that first is, who is owed most of it, and how much of it."""
     unpaid = _series(model, name_of("checks", "deal", "unpaid"))
     yield Result("most unpaid", "deal", model.currency, "money", worst.amount, _listed(unpaid.max(axis=0)))
     yield Result("most unpaid at the end of", "deal", "date", "date or none", worst.date, _worst_dates(model, unpaid))
@@ -178,6 +178,8 @@ def _shortfall(model: Model, worst: Worst) -> Iterator[Result]:
         for place, is_owed in enumerate(unpaid.max(axis=0) >= HALF_CENT)
     ]
     yield Result("most of it owed to", "deal", "payee", "general", worst.owed, payees)
+    part = _listed(np.max(list(then.values()), axis=0))
+    yield Result("owed to that payee", "deal", model.currency, "money", worst.part, part)
 
 
 def _worst_dates(model: Model, unpaid: Array) -> list[float]:

@@ -20,12 +20,14 @@ HIGHEST_SHOWN = 5.0  # DSCR that a chart draws; what is higher stands there
 
 
 class Worst(NamedTuple):
-    """The cells with the most that is ever unpaid, the last day of the first period in which it is, and to whom."""
+    """The cells with the most that is unpaid at one time and the last day of the first such period; of the whole deal
+    also who is owed most of it then, that period, and how much of it is that payee's."""
 
     amount: str
     date: str
     owed: str = ""
     period: str = ""
+    part: str = ""
 
 
 class Cover(NamedTuple):
@@ -49,7 +51,7 @@ def owed_lines(model: Model) -> Mapping[str, tuple[str, ...]]:
 
 def add_worst(page: Page, model: Model) -> Worst:
     """Most that is unpaid at a period's end in the whole deal, and who is owed most of it then."""
-    most = next_block(page, "largest shortfall")
+    most = next_block(page, "most unpaid · the whole deal")
     position, date, period, listed = range(most + 1, most + 5)
     unpaid, is_owed = _along(page, model, name_of("checks", "deal", "unpaid")), f"{_half_cent(model)}<={_D}{most}"
     says = "most that is unpaid in the whole deal at the end of a period"
@@ -70,7 +72,9 @@ def add_worst(page: Page, model: Model) -> Worst:
     owed, names = f"{_D}{listed}:{_D}{row - 1}", f"$A${listed}:$A${row - 1}"
     payee = Formula(f'=IF({is_owed},INDEX({names},MATCH(MAX({owed}),{owed},0)),"nobody")')
     put_constant(page, row, "owed most", "who is owed most of it", "payee", payee, key=True)
-    return Worst(*(f"{page.name}!${_D}${cell}" for cell in (most, date, row, period)))
+    part = Formula(f"=MAX({owed})")
+    put_constant(page, row + 1, "owed to it", "how much of it that is", model.currency, part, shown="money")
+    return Worst(*(f"{page.name}!${_D}${cell}" for cell in (most, date, row, period, row + 1)))
 
 
 def add_worst_by_party(page: Page, model: Model) -> Mapping[str, Worst]:
