@@ -1,5 +1,6 @@
 """The command: what it prints and writes, its exit codes, and how it tells what is wrong."""
 
+import io
 import json
 import os
 import re
@@ -17,7 +18,9 @@ import deal_files
 import stuckstep as ss
 from stuckstep.cli import main
 from stuckstep.reports.console import Table, broken, lay_out, show
+from stuckstep.reports.statement import statement
 from stuckstep.reports.storage import read_results
+from stuckstep.reports.summary import summarise
 
 COMMAND = [sys.executable, "-c", "from stuckstep.cli import main; main()"]
 
@@ -128,6 +131,17 @@ def test_parallel_late_paths_and_cancelled_phases_are_said(home: Path) -> None:
     assert "su1: cancelled at the long-stop date, never bills." in lost
     row = next(line for line in text.splitlines() if line.startswith("lost "))
     assert row.split()[1] == "cancelled"
+
+
+def test_a_return_that_means_nothing_is_not_printed_as_a_number(home: Path) -> None:
+    dataset = ss.read(deal_files.SUPERPOD).run(["base"])
+    dataset["irr"].loc[{"party": "neocloud"}] = 12.5
+    out = io.StringIO()
+    show(statement(summarise(ss.read(deal_files.SUPERPOD), dataset)), out)
+    text = out.getvalue()
+    assert next(line for line in text.splitlines() if line.startswith("neocloud") and "n/m" in line).endswith("n/m")
+    assert "IRR of neocloud n/m: not meaningful, a rate above 1,000% a year." in text
+    assert "n/m" not in call("run", "superpod", "--no-workbook", "--no-report").stdout
 
 
 def test_a_broken_law_is_exit_code_1(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

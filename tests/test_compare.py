@@ -115,6 +115,10 @@ def test_the_page_has_one_column_for_each_side():
         "Unpaid at worst",
         "Unpaid at worst",
     ]
+    returns = next(table for table in tables if table.title.startswith("IRR"))
+    assert results("moonshot")["irr"].sel(party="chipmaker", scenario="base") > 1e6  # the results keep the number
+    assert next(row for row in returns.rows if row[0] == "chipmaker")[2] == "n/m"
+    assert Sentence("n/m: not meaningful, a rate above 1,000% a year.") in blocks
     calm = list(comparison_page(sides[:2]))
     assert any(isinstance(block, Sentence) and block.text.startswith("Nobody is left unpaid") for block in calm)
 

@@ -13,6 +13,7 @@ import pytest
 import stuckstep as ss
 from deal_files import copy, put, read_table, scenario, write_table
 from stuckstep.deal import Cell
+from stuckstep.reports.amounts import rate
 from stuckstep.reports.html import report_bytes, write_report
 from stuckstep.reports.html.beside import beside, varied, worst_slip
 from stuckstep.reports.html.cases import Case, run_of
@@ -114,6 +115,17 @@ def test_every_figure_holds_the_results(report, dataset):
         np.testing.assert_array_equal(numbers(rows[1], 2), here["dscr"].sel(facility=facility).values)
     for place, status in enumerate(dataset["status"].values):
         np.testing.assert_array_equal(numbers(tables["figure-mw"][1 + place], 1), here["mw"].sel(status=status).values)
+
+
+def test_a_return_that_means_nothing_is_not_shown_as_a_number(deal, dataset):
+    changed = dataset.copy(deep=True)
+    changed["irr"].loc[{"party": "neocloud", "scenario": "power_late"}] = 12.5
+    late = report_bytes(deal, changed, "power_late").decode()
+    row = next(row for row in tables_of(late).found["figure-waits"] if row[0][1] == "neocloud")
+    assert row[-1] == ("n/m", "12.5")
+    note = "is paid. n/m: not meaningful, a rate above 1,000% a year.</p>"
+    assert [note in body for body in unpacked(late).values()] == [False, True, False, False, False]
+    assert [rate(one) for one in (10.0, 10.01, -0.5, None)] == ["1,000.0%", "n/m", "(50.0%)", ""]
 
 
 def test_sources_equal_uses_in_every_quarter(report):

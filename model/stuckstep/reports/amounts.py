@@ -5,6 +5,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 HALF_CENT = 0.005  # an amount below it is nothing, as in the rules
+MOST_MEANT = 10.0  # of a return
+NOT_MEANT = "n/m"
+NOT_MEANT_SAYS = f"{NOT_MEANT}: not meaningful, a rate above {MOST_MEANT:,.0%} a year"
 
 
 class Scale(NamedTuple):
@@ -58,10 +61,17 @@ def percent(share: float) -> str:
     return f"{number(round(share * 100, 10))}%"
 
 
+def is_meaningful(value: float) -> bool:
+    """Whether a return says anything: who pays a little and is paid much soon after earns thousands of per cent."""
+    return abs(value) <= MOST_MEANT
+
+
 def rate(value: float | None) -> str:
-    """A return: `9.7%`, in brackets below zero, blank where there is none."""
+    """A return: `9.7%`, in brackets below zero, `n/m` where it says nothing, blank where there is none."""
     if value is None or math.isnan(value):
         return ""
+    if not is_meaningful(value):
+        return NOT_MEANT
     return f"({-100 * value:,.1f}%)" if value < 0 else f"{100 * value:,.1f}%"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from .amounts import HALF_CENT, Scale, money, number, rate, ratio, scale_of, sum_of_money
+from .amounts import HALF_CENT, NOT_MEANT_SAYS, Scale, is_meaningful, money, number, rate, ratio, scale_of, sum_of_money
 from .console import Block, Heading, Sentence, Table
 from .tables import debt, period_of
 
@@ -91,6 +91,8 @@ def comparison_page(sides: Sequence[Side]) -> Iterator[Block]:
     if earn:
         parties = [party for party in order if party in earn]
         yield _party_table(sides, table, parties, "IRR of who puts money in", lambda row: rate(row["irr"]))
+        if not is_meaningful(table["irr"].abs().max()):
+            yield Sentence(f"{NOT_MEANT_SAYS}.")
     if table["unpaid"].max() >= HALF_CENT:
         yield from _amount_tables(sides, table, order, "unpaid", "Unpaid at worst")
     else:

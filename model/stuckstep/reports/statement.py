@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from .amounts import HALF_CENT, Scale, money, rate, ratio, scale_of, sum_of_money
+from .amounts import HALF_CENT, NOT_MEANT_SAYS, Scale, is_meaningful, money, rate, ratio, scale_of, sum_of_money
 from .console import Block, Heading, Sentence, Table
 from .summary import Document, amounts_of
 
@@ -169,6 +169,8 @@ def _returns(rows: Sequence[Document], scale: Scale, unit: str) -> Iterator[Bloc
         for row in shown:
             if row["irr_reason"]:
                 yield Sentence(f"IRR of {row['party']}: {row['irr_reason']}.")
+            if row["irr"] is not None and not is_meaningful(row["irr"]):
+                yield Sentence(f"IRR of {row['party']} {NOT_MEANT_SAYS}.")
 
 
 def _debt(document: Document, rows: Sequence[Document], scale: Scale, unit: str) -> Iterator[Block]:

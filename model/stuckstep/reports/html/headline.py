@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from ..amounts import HALF_CENT, money, rate
+from ..amounts import HALF_CENT, NOT_MEANT, NOT_MEANT_SAYS, money, rate
 from .beside import Beside, Slip
 from .cases import Case, is_something, latest
 from .compare import late_words
@@ -46,16 +46,20 @@ class Headline(NamedTuple):
     sentences: tuple[tuple[str, Markup], ...]
     tiles: tuple[Tile, ...]
     waits: Table
+    note: str
     is_late: bool
 
 
 def headline(case: Case, beside: Beside) -> Headline:
     """The headline of a scenario."""
+    waits = who_waits(case)
+    has_meaning = all(row[-1].text != NOT_MEANT for row in waits.rows)
     return Headline(
         title=_title(case, beside.stuck),
         sentences=tuple(_sentences(case, beside)),
         tiles=tuple(_tiles(case, beside)),
-        waits=who_waits(case),
+        waits=waits,
+        note="" if has_meaning else f"{NOT_MEANT_SAYS}.",
         is_late=_is_late(case),
     )
 
