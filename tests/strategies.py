@@ -2,8 +2,8 @@
 
 Every deal obeys what the sheets demand: places in the order of the accounts, a facility's fee and interest not before
 its own account, payees among accounts later than every place, and no once claim due before the start (its trigger lies
-at or after the start, its net_days are not negative). Phases already live before the start are there for contracts and
-recurring claims.
+at or after the start, its net_days are not negative); a refund may be. Phases already live before the start are there
+for contracts and recurring claims.
 """
 
 from __future__ import annotations

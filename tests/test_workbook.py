@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 
 from strategies import Tables, deals, write_tables
 from stuckstep.deal import DealError, read, scenario_names
+from stuckstep.results.validity import check_schedule
 from system import is_required, require, require_uno
 from workbooks import (
     ASSUMPTIONS,
@@ -93,6 +94,10 @@ def test_libreoffice_agrees(books: list[Exported], tmp_path: Path, capsys: pytes
 def test_random_deals_are_the_engine_s_bit_for_bit(tables: Tables, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("deal")
     deal = read(write_tables(tables, folder / "deal"))
+    try:
+        check_schedule(deal)
+    except DealError:  # a refund that falls due before the start, which the workbook flags
+        reject()
     for book in exported_all(deal, folder):
         read_cell, select = in_ironcalc(book.path)
         for scenario in book.model.scenarios:
