@@ -14,10 +14,11 @@ import stuckstep as ss
 from deal_files import copy, put, read_table, scenario, write_table
 from stuckstep.deal import Cell
 from stuckstep.reports.amounts import rate
+from stuckstep.reports.colours import chain_colour
 from stuckstep.reports.html import report_bytes, write_report
 from stuckstep.reports.html.beside import beside, varied, worst_slip
 from stuckstep.reports.html.cases import Case, run_of
-from stuckstep.reports.html.figure import chain_colour, listing, nice_ticks
+from stuckstep.reports.html.figure import listing, nice_ticks
 from stuckstep.reports.html.inputs import linked
 from stuckstep.reports.html.svg import element, share_of_date, ticks
 

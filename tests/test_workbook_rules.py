@@ -13,6 +13,8 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from stuckstep.deal import from_serial, read, serial
 from stuckstep.engines import excel
+from stuckstep.reports.colours import chain_colour
+from stuckstep.reports.html import report_bytes
 from workbooks import ASSUMPTIONS, Exported, changed_superpod, compared, edited, exported, in_formualizer
 
 pytestmark = pytest.mark.thorough
@@ -143,7 +145,7 @@ def test_the_stored_values_are_the_engine_s(stored: openpyxl.Workbook, superpod:
 def test_every_sheet_prints_so_that_it_can_be_read_and_freezes_its_titles(book: openpyxl.Workbook) -> None:
     for sheet in book:
         assert sheet.page_setup.orientation == "landscape"
-        if sheet.title != "charts":
+        if sheet.title not in ("charts", "sensitivity"):  # these have page breaks of their own
             assert sheet.sheet_properties.pageSetUpPr.fitToPage
             assert sheet.page_setup.fitToHeight == 0
             assert printed_size(sheet) >= 0.65, sheet.title
@@ -207,6 +209,27 @@ def test_the_charts_draw_live_cells_with_both_axes(book: openpyxl.Workbook) -> N
         for series in chart.series:
             row = int(re.search(r"\$([0-9]+):", series.val.numRef.f)[1])
             assert str(book["charts"].cell(row, excel.FIRST_PERIOD).value).startswith("=")
+
+
+def test_a_party_has_one_colour_in_every_chart_and_in_the_report(book: openpyxl.Workbook, superpod: Exported) -> None:
+    parties = superpod.model.sheets.keys("parties")
+    own = {party: chain_colour(place, len(parties)) for place, party in enumerate(parties)}
+    seen: dict[str, set[str]] = {}
+    for chart in book["charts"]._charts:
+        for series in chart.series:
+            row = int(re.search(r"\$([0-9]+):", series.val.numRef.f)[1])
+            name = str(book["charts"].cell(row, 1).value).removeprefix("to ")
+            seen.setdefault(name, set()).add(f"#{series.graphicalProperties.solidFill.srgbClr.lower()}")
+    assert {name: colours for name, colours in seen.items() if name in own} == {
+        party: {colour} for party, colour in own.items() if party in seen
+    }
+    assert {"chipmaker", "lender", "neocloud"} <= set(seen)
+    others = set().union(*(colours for name, colours in seen.items() if name not in own))
+    assert not others & set(own.values())
+    report = report_bytes(superpod.model.deal, superpod.model.dataset.sel(scenario=["base"])).decode()
+    legend = dict(re.findall(r'fill="(#[0-9a-f]{6})" class="block"/></svg><span dir="auto">([^<]*)<', report))
+    assert {own[party] for party in ("chipmaker", "lender", "neocloud")} <= set(legend)
+    assert all(legend.get(own[party], name) == name for party in own for name in [party.replace("_", " ")])
 
 
 def test_the_cover_gives_the_answer(stored: openpyxl.Workbook) -> None:

@@ -8,13 +8,13 @@ import numpy as np
 from markupsafe import Markup
 
 from ..amounts import money
+from ..colours import chain_colour
 from .beside import Beside
 from .cases import Array, Case, is_something
 from .figure import (
     Figure,
     Key,
     Strip,
-    chain_colour,
     name_cell,
     name_label,
     nice_ticks,

@@ -14,11 +14,13 @@ from .model import Model
 
 
 class Row(NamedTuple):
-    """One series: its name, its formula with {} for the letter of a period's column, its values (period, scenario)."""
+    """One series: its name, its formula with {} for the letter of a period's column, its values (period, scenario),
+    and the party it is about, if it is about one."""
 
     name: str
     formula: str
     values: Array
+    party: str = ""
 
 
 class Picture(NamedTuple):
@@ -88,7 +90,7 @@ def _by_party(model: Model, item: str, *, is_use: bool = False) -> list[Row]:
     """A row for each party that is a payee of anything."""
     lines = {party: name_of("parties", party, item) for party in model.sheets.keys("parties")}
     payees = {party: name for party, name in lines.items() if model.lines[name].kind != "static"}
-    return [_row(model, [name], party, is_use=is_use) for party, name in payees.items()]
+    return [_row(model, [name], party, is_use=is_use)._replace(party=party) for party, name in payees.items()]
 
 
 def _row(model: Model, lines: Sequence[str], name: str, *, is_use: bool = False) -> Row:

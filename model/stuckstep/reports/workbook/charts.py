@@ -24,13 +24,13 @@ from openpyxl.drawing.text import (
 )
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.pagebreak import Break
-from openpyxl.worksheet.properties import PageSetupProperties
 
 from stuckstep.engines import excel
 from stuckstep.engines.excel import Formula
 
+from ..colours import chain_colour
 from .chart_data import PICTURES, Picture, Row
-from .grid import BEFORE, HEADS_ROW, LABEL, SAYS, UNIT, dress_grid
+from .grid import BEFORE, HEADS_ROW, LABEL, SAYS, UNIT, dress_grid, set_scale
 from .model import Model
 from .pages import Page
 from .styles import LINE
@@ -42,10 +42,10 @@ ROW_HEIGHT = 14.5  # points; the chart's rows are a little higher than the chart
 CHARTS_A_PAGE = 2
 WIDTH = 185  # characters: columns are taken until there are so many
 LABELS_SHOWN = 20  # about so many periods have a name on the axis
-SCALE = 90  # per cent: two charts and the titles of the sheet go on a page
-COLOURS = (
-    *("1F3A5F", "3FA7D6", "F2A541", "C8442E", "4C956C", "8E5EA2", "A7C957", "7F7F7F", "F7D070", "16808A"),
-    *("E58FA6", "5B4B8A", "B7D5C4", "A0651E", "9CC5E8", "D0D0D0"),
+SCALE = 0.9  # two charts and the titles of the sheet go on a page
+COLOURS = (  # of what is no party's, first as in the report: collections, prepayments, loans, supports
+    *("0B4F8A", "7FB2DD", "C8650C", "F0BF86", "8C2F39", "E58FA6", "7F7F7F", "F2A541", "A0651E", "D0D0D0", "C8442E"),
+    "5B4B8A",
 )
 RATIOS = ("C00000", "7F6000", "3F3F76")
 SYMBOLS: Sequence[Literal["diamond", "circle", "triangle", "square"]] = ("diamond", "circle", "triangle", "square")
@@ -89,12 +89,9 @@ def _shortfall(model: Model, worst: Worst) -> str:
 
 
 def _set_pages(page: Page, last: int) -> None:
-    """Two charts a page: a spreadsheet keeps the breaks of a sheet that it does not fit to pages."""
-    sheet = page.sheet
-    sheet.print_area = f"A1:{get_column_letter(_columns_wide(page))}{last}"
-    sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=False)
-    sheet.page_setup.fitToWidth = sheet.page_setup.fitToHeight = None
-    sheet.page_setup.scale = SCALE
+    """Two charts a page."""
+    page.sheet.print_area = f"A1:{get_column_letter(_columns_wide(page))}{last}"
+    set_scale(page, SCALE)
 
 
 def _columns_wide(page: Page) -> int:
@@ -112,8 +109,9 @@ def _place(page: Page, chart: BarChart, top: int) -> None:
 
 def _draw(page: Page, model: Model, picture: Picture, covers: Mapping[str, Cover], row: int) -> tuple[BarChart, int]:
     """A picture's data from a row on, and its chart."""
-    band, row = _add_data(page, model, picture.title, picture.rows(model), row, "money")
-    chart = _columns(page, model, picture.title, band)
+    series = picture.rows(model)
+    band, row = _add_data(page, model, picture.title, series, row, "money")
+    chart = _columns(page, model, picture.title, band, _colours(model, series))
     if not picture.has_uses:
         chart.y_axis.scaling.min = 0  # what a sum leaves below zero is dust
     if covers:
@@ -138,13 +136,20 @@ def _add_data(
     return Band(row + 1, row + len(rows), float(largest)), row + len(rows) + 2
 
 
-def _columns(page: Page, model: Model, title: str, band: Band) -> BarChart:
+def _colours(model: Model, rows: Sequence[Row]) -> list[str]:
+    """A party's own colour, and for what is no party's one after the other."""
+    parties, others = model.sheets.keys("parties"), cycle(COLOURS)
+    own = {party: chain_colour(place, len(parties)).removeprefix("#").upper() for place, party in enumerate(parties)}
+    return [own[row.party] if row.party else next(others) for row in rows]
+
+
+def _columns(page: Page, model: Model, title: str, band: Band, colours: Sequence[str]) -> BarChart:
     chart = BarChart()
     chart.type, chart.grouping, chart.overlap, chart.gapWidth = "col", "stacked", 100, 35
     chart.title = _heading(title)
     chart.legend.position = "r"
     chart.legend.txPr = _text(900)
-    _add_series(page, model, chart, band, COLOURS)
+    _add_series(page, model, chart, band, colours)
     for series in chart.series:
         series.invertIfNegative = False
     chart.x_axis.delete = chart.y_axis.delete = False

@@ -1,6 +1,7 @@
 """What every sheet shares: the column grid and the time axis, widths, print set-up, the colours of a status."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from openpyxl.formatting.rule import Rule
@@ -8,6 +9,7 @@ from openpyxl.styles import Font, PatternFill
 from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.utils import column_index_from_string, get_column_letter
 from openpyxl.worksheet.header_footer import HeaderFooterItem
+from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.properties import PageSetupProperties
 
 from stuckstep.engines import excel
@@ -32,6 +34,7 @@ WORDS = (31, 48, 10)  # widths of label, meaning and unit
 PRICE_WIDTH = 16  # of a constant: an amount with its cents
 NARROWEST, BESIDE = 11, 2.5  # a column of numbers holds a date, or the longest amount and what stands beside it
 PAGE_WIDTH, READABLE = 205, 0.68  # characters across a page at full size, and the smallest size that can be read
+PAGE_HEIGHT, ROW_HEIGHT = 660.0, 15.0  # points down a page below the repeated rows, with some to spare; a plain row
 ONE_LINE = 74  # characters that the column of words holds in one line
 
 
@@ -116,6 +119,29 @@ def _pages_wide(page: Page, repeated: str | None) -> int:
     first, last = (column_index_from_string(letter) for letter in (repeated or "A:A").split(":"))
     again = sum(widths[get_column_letter(column)] for column in range(first, last + 1)) if repeated else 0.0
     return max(1, math.ceil((sum(widths.values()) - again) / (PAGE_WIDTH / READABLE - again)))
+
+
+def set_scale(page: Page, scale: float) -> None:
+    """Prints at a scale: a spreadsheet keeps the breaks of a sheet that it does not fit to pages."""
+    page.sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=False)
+    page.sheet.page_setup.fitToWidth = page.sheet.page_setup.fitToHeight = None
+    page.sheet.page_setup.scale = round(100 * scale)
+
+
+def break_pages(page: Page, blocks: Sequence[range]) -> None:
+    """Begins a new page before each block of rows that would not end on the page it began on."""
+    width = sum(one.width for one in page.sheet.column_dimensions.values())
+    scale = max(READABLE, min(1.0, PAGE_WIDTH / width))
+    set_scale(page, scale)
+    first = blocks[0].start if blocks else 0
+    for block in blocks:
+        if block.start > first and _height(page, range(first, block.stop)) * scale > PAGE_HEIGHT:
+            page.sheet.row_breaks.append(Break(id=block.start - 2))  # with the blank row above it
+            first = block.start
+
+
+def _height(page: Page, rows: range) -> float:
+    return sum(page.heights.get(row, ROW_HEIGHT) for row in rows)
 
 
 def add_status_colours(page: Page, cell: str, fine: str = "OK") -> None:
