@@ -1,6 +1,7 @@
 """The studies as a sheet of the workbook: the engine's values, a live base, a check that can fail, colours."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import openpyxl
@@ -94,6 +95,20 @@ def test_what_fails_is_red_by_the_threshold_in_the_sheet(path):
     assert green == f"NOT({red})"
     assert sheet.cell(limit, 2).value == 0
     assert len(rules) == 2  # the measures that have a threshold: missed:ddtl and half_paid:neocloud have none
+
+
+def test_no_page_break_splits_a_table(path):
+    sheet = openpyxl.load_workbook(path)["sensitivity"]
+    assert not sheet.sheet_properties.pageSetUpPr.fitToPage  # else a spreadsheet ignores the breaks
+    breaks = [one.id for one in sheet.row_breaks.brk]
+    assert breaks
+    assert sheet.page_setup.scale >= 68
+    pages = list(pairwise([0, *breaks, sheet.max_row]))
+    for first, last in pages:
+        tall = sum(sheet.row_dimensions[row].height or 15 for row in range(first + 1, last + 1))
+        titles = 3 * 15 if first else 0  # the rows that are repeated
+        assert (tall + titles) * sheet.page_setup.scale / 100 < 29.7 / 2.54 * 72 - 1.4 * 72  # less the margins
+        assert not any(cell.value for cell in sheet[last + 1]) or last == sheet.max_row  # the row between two tables
 
 
 @pytest.mark.parametrize("engine", ["formualizer", "ironcalc"])

@@ -15,7 +15,7 @@ from stuckstep.engines.excel import Address, Formula
 from stuckstep.engines.excel.inputs import headings, row_of
 from stuckstep.reports.sheets import Sheet
 
-from .grid import set_print, set_widths
+from .grid import break_pages, set_print, set_widths
 from .measures import live
 from .model import SELECTOR, Model
 from .pages import Page
@@ -54,21 +54,25 @@ def add_sensitivity(page: Page, model: Model, dates: Mapping[str, Dates], sheets
     page.put(DIFFERING_ROW, 1, "Tables that differ", "key")
     says = "tables whose measure with nothing moved is not what the live model says: an input was changed since"
     page.put(DIFFERING_ROW, 3, says, "line")
-    row, checks = FIRST_ROW, []
+    row, checks, blocks = FIRST_ROW, [], []
     for sheet in sheets:
+        top = row
         if sheet.measure:
             checks.append(_add_head(page, model, dates, sheet, row))
             row += 6
         else:
             page.put(row, 1, sheet.title, "block")
             row += 1
-        row = _add_table(page, model, sheet, row) + 2
+        last = _add_table(page, model, sheet, row)
+        blocks.append(range(top, last + 1))
+        row = last + 2
     count = "+".join(f"B{check}" for check in checks) or "0"
     page.put(DIFFERING_ROW, 2, Formula(f"={count}"), "key formula", "number")
     widest = max((len(sheet.headings) for sheet in sheets), default=2)
     set_widths(page, (WIDTHS[0], *([WIDTHS[1]] * max(widest - 1, 2))))
     page.sheet.freeze_panes = f"B{DIFFERING_ROW + 1}"
     set_print(page, f"1:{DIFFERING_ROW}", "A:A")
+    break_pages(page, blocks)
     return [Expected("study differs", Address(SHEET, check), 2, np.zeros(1)) for check in checks]
 
 
