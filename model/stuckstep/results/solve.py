@@ -45,7 +45,7 @@ class Solution:
     def line(self, name: str) -> Array:
         """A line's values, (period, scenario): zero where a scenario's structure has no such line."""
         out = np.zeros((len(self.periods.labels), len(self.scenarios)))
-        for part, columns in self._columns():
+        for part, columns in self._columns:
             if name in part.values:
                 out[:, columns] = part.values[name]
         return out
@@ -53,7 +53,7 @@ class Solution:
     def static(self, name: str) -> Array:
         """A static line's values, (scenario,)."""
         out = np.zeros(len(self.scenarios))
-        for part, columns in self._columns():
+        for part, columns in self._columns:
             if name in part.values:
                 out[columns] = part.values[name]
         return out
@@ -65,10 +65,11 @@ class Solution:
                 return part, part.sheets.scenarios.index(scenario)
         raise KeyError(scenario)
 
-    def _columns(self) -> Iterable[tuple[Part, list[int]]]:
+    @cached_property
+    def _columns(self) -> list[tuple[Part, list[int]]]:
+        """Each part with the places of its scenarios."""
         position = {name: number for number, name in enumerate(self.scenarios)}
-        for part in self.parts:
-            yield part, [position[name] for name in part.sheets.scenarios]
+        return [(part, [position[name] for name in part.sheets.scenarios]) for part in self.parts]
 
 
 def solve(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from markupsafe import Markup
 
 from ..amounts import BILLIONS, MILLIONS, Scale, money
 from .cases import Array, Run
-from .svg import bdi, element, join
+from .svg import bdi, element, escaped, join
 
 
 class Cell(NamedTuple):
@@ -131,26 +130,26 @@ def date_cell(date: np.datetime64) -> Cell:
 
 def table_html(table: Table, caption: str) -> Markup:
     """A table as HTML: every cell also holds its value in full (`data-v`), which tests and the copy button read."""
-    head = "".join([f'<th scope="col"><span dir="auto">{html.escape(words)}</span></th>' for words in table.head])
+    head = "".join([f'<th scope="col"><span dir="auto">{escaped(words)}</span></th>' for words in table.head])
     body = "".join(["<tr>" + "".join(_cells_html(row)) + "</tr>\n" for row in table.rows])
-    said = html.escape(f"{caption}, {table.unit}")
+    said = escaped(f"{caption}, {table.unit}")
     return Markup(
         f'<table class="numbers"><caption>{said}</caption><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>'
     )
 
 
 def _cells_html(row: tuple[Cell, ...]) -> list[str]:
-    value, words = html.escape(row[0].value), html.escape(row[0].text)
+    value, words = escaped(row[0].value), escaped(row[0].text)
     first = f'<th scope="row" data-v="{value}"><span dir="auto">{words}</span></th>'
     rest = [
-        f'<td data-v="{cell.value}">{html.escape(cell.text)}</td>' if cell.is_number else _words_html(cell)
+        f'<td data-v="{cell.value}">{escaped(cell.text)}</td>' if cell.is_number else _words_html(cell)
         for cell in row[1:]
     ]
     return [first, *rest]
 
 
 def _words_html(cell: Cell) -> str:
-    value, words = html.escape(cell.value), html.escape(cell.text)
+    value, words = escaped(cell.value), escaped(cell.text)
     return f'<td class="words" data-v="{value}"><span dir="auto">{words}</span></td>'
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,12 @@ from .cases import Array
 RTL_SAFE = ("\u2068", "\u2069")  # first strong isolate ... pop: a name keeps its direction and no other's
 
 
+@lru_cache(maxsize=65536)
+def escaped(words: str) -> str:
+    """Text as HTML, the same few words thousands of times in a report."""
+    return html.escape(words)
+
+
 def element(tag: str, *inside: Markup | str, **attributes: Any) -> Markup:
     """An element: `class_` is class, `_` is - in other names; what is None is left out; all text is escaped."""
     named = "".join(
@@ -26,7 +32,7 @@ def element(tag: str, *inside: Markup | str, **attributes: Any) -> Markup:
     )
     if not inside and tag in _LEAVES:
         return Markup(f"<{tag}{named}/>")
-    content = "".join([part if isinstance(part, Markup) else html.escape(part) for part in inside])
+    content = "".join([part if isinstance(part, Markup) else escaped(part) for part in inside])
     return Markup(f"<{tag}{named}>{content}</{tag}>")
 
 
@@ -42,12 +48,12 @@ def _escaped(value: Any) -> str:
     """A value as the text of an attribute; numbers to a hundredth."""
     if isinstance(value, float):
         return f"{value:.2f}".rstrip("0").rstrip(".")
-    return html.escape(value) if isinstance(value, str) else str(value)
+    return escaped(value) if isinstance(value, str) else str(value)
 
 
 def join(parts: Iterable[Markup | str]) -> Markup:
     """Parts one after the other, text among them escaped."""
-    return Markup("".join([part if isinstance(part, Markup) else html.escape(part) for part in parts]))
+    return Markup("".join([part if isinstance(part, Markup) else escaped(part) for part in parts]))
 
 
 def isolated(name: str) -> str:
@@ -88,7 +94,7 @@ def stretched(*inside: Markup | str, height: float, y: float = 0.0) -> Markup:
 
 def bar(start: float, width: float, y: float, height: float, **attributes: str) -> Markup:
     """A rectangle whose place and width are shares of the picture's width. Said in one go, for there are many."""
-    named = "".join([f' {_attribute(name)}="{html.escape(value)}"' for name, value in attributes.items()])
+    named = "".join([f' {_attribute(name)}="{escaped(value)}"' for name, value in attributes.items()])
     place = f'x="{100 * start:.3f}%" width="{100 * width:.3f}%" y="{y:.2f}" height="{max(height, 0.0):.2f}"'
     return Markup(f"<rect {place}{named}/>")
 
