@@ -90,6 +90,7 @@ DEAL: Tables = {
     "scenarios": [],
 }
 
+QUARTERS = ("2027Q1", "2027Q2", "2027Q3", "2027Q4", "2028Q1", "2028Q2", "2028Q3", "2028Q4")
 Change = tuple[str, str, str, str]
 
 
@@ -102,6 +103,14 @@ def changed(*changes: Change) -> Tables:
         else:
             tables[table].append(full_row(table, **{next(iter(tables[table][0])): name, column: value}))
     return tables
+
+
+def _daily(claim: str, paid_from: str) -> list[Change]:
+    """A claim of 1,000 a day from the start on."""
+    cells = {"paid_from": paid_from, "payee": "supplier", "kind": "recurring", "basis": "usd_per_year"}
+    return [
+        ("claims", claim, name, cell) for name, cell in {**cells, "rate": "365000", "trigger": "2027-01-01"}.items()
+    ]
 
 
 # What is changed, and for lines what they come to by quarter: (quarter, amount), every other quarter being zero.
@@ -228,7 +237,35 @@ EDGES: dict[str, tuple[list[Change], dict[str, dict[str, float]]]] = {
             ("facilities", "loan", "commitment_fee", "0.01"),
             ("facilities", "loan", "upfront_fee", "0.05"),
         ],
-        {"facilities.loan.draw": {}, "claims.loan.fee.due": {}, "supports.equity.paid": {"2027Q1": 1000}},
+        {
+            "facilities.loan.draw": {},
+            "facilities.loan.dscr": {},
+            "claims.loan.fee.due": {},
+            "supports.equity.paid": {"2027Q1": 1000},
+        },
+    ),
+    # 900 for 1,500 at one rank: six tenths of each, and nothing for what ranks behind or comes later
+    "a support that does not last": (
+        [
+            ("accounts", "bank", "opening_cash", "0"),
+            ("supports", "equity", "commitment", "900"),
+            ("claims", "peer", "paid_from", "bank:10"),
+            ("claims", "peer", "payee", "supplier"),
+            ("claims", "peer", "kind", "once"),
+            ("claims", "peer", "basis", "usd"),
+            ("claims", "peer", "rate", "500"),
+            ("claims", "peer", "phase", "deal"),
+            ("claims", "peer", "trigger", "2027-03-31"),
+        ],
+        {
+            "supports.equity.paid": {"2027Q1": 900},
+            "claims.invoice.paid": {"2027Q1": 600, "2027Q2": 400},
+            "claims.peer.paid": {"2027Q1": 300, "2027Q2": 200},
+        },
+    ),
+    "due before the window opens": (  # in the middle of the second quarter
+        [("facilities", "loan", "available_from", "2027-05-15")],
+        {"facilities.loan.eligible": dict.fromkeys(QUARTERS[1:], 1000)},
     ),
     "one quarter": (
         [("deal", "quarters", "value", "1")],
@@ -256,6 +293,48 @@ EDGES: dict[str, tuple[list[Change], dict[str, dict[str, float]]]] = {
             "claims.sale.refund.due": {},
         },
     ),
+    # ordered on 2027-04-01, installed on 2027-07-01, billing to 2027-09-30
+    "reached on the first day of a quarter": (
+        [
+            ("phases", "one", "order_date", "2027-04-01"),
+            ("steps", "build", "days", "91"),
+            ("steps", "build", "status", "installed"),
+            ("contracts", "sale", "term_days", "92"),
+        ],
+        {
+            "mw.contracted.mw": dict.fromkeys(QUARTERS[1:], 1),
+            "mw.installed.mw": dict.fromkeys(QUARTERS[2:], 1),
+            "mw.billing.mw": {"2027Q3": 1},
+        },
+    ),
+    "reached when the last of two steps ends": (  # after 183 days, on 2027-07-03
+        [
+            ("steps", "build", "status", "active"),
+            ("steps", "wire", "party", "supplier"),
+            ("steps", "wire", "days", "183"),
+            ("steps", "wire", "status", "active"),
+        ],
+        {"mw.active.mw": dict.fromkeys(QUARTERS[2:], 1)},
+    ),
+    # of the loan's account only invoice and rent rank ahead of its principal, its own fee and interest apart
+    "what ranks ahead of the principal": (
+        [
+            ("accounts", "side", "party", "neocloud"),
+            *_daily("peer", "bank:50"),
+            *_daily("junior", "bank:60"),
+            *_daily("elsewhere", "side:1"),
+            ("claims", "sweep", "paid_from", "bank:1"),
+            ("claims", "sweep", "payee", "neocloud"),
+            ("claims", "sweep", "kind", "residual"),
+            ("claims", "sweep", "trigger", "2027-01-01"),
+        ],
+        {
+            "facilities.loan.cfads": {
+                **{"2027Q1": -1000, "2027Q2": 91e3, "2027Q3": 92e3, "2027Q4": 92e3},
+                **{"2028Q1": 90e3 - 91, "2028Q2": -91, "2028Q3": -92, "2028Q4": -92},
+            }
+        },
+    ),
     "steps of no days": (
         [("steps", "build", "days", "0"), ("contracts", "sale", "term_days", "90")],
         {"contracts.sale.billed@one": {"2027Q1": 90e3}},
@@ -280,6 +359,11 @@ EDGES: dict[str, tuple[list[Change], dict[str, dict[str, float]]]] = {
     ),
     "a share of nothing": ([("claims", "invoice", "share", "0")], {"claims.invoice.due": {}}),
     "no days of accrual": ([("claims", "rent", "term_days", "0")], {"claims.rent.due": {}}),
+    # 400 days after 2027-01-01 is 2028-02-05: 25 days of February and 31 of March
+    "paid 400 days in arrears": (
+        [("claims", "rent", "trigger", "2027-01-01"), ("claims", "rent", "net_days", "400")],
+        {"claims.rent.due": {"2028Q1": 56, "2028Q2": 91, "2028Q3": 92, "2028Q4": 92}},
+    ),
 }
 
 
@@ -317,6 +401,21 @@ def test_a_century(tmp_path: Path) -> None:
     assert solution.periods.labels[-1] == "2126Q4"
     assert solution.line("checks.master.broken").max() == 0
     assert differences(solution, reference.run(tables)) == []
+
+
+def test_a_fixed_end_leaves_a_long_term_where_billing_begins_before_the_plan(tmp_path: Path) -> None:
+    """Planned from 2029-04-01 for a year; from 2027-04-01 on it is 1,096 days, the last at the fourth year's price."""
+    tables = changed(
+        ("steps", "build", "not_before", "2029-01-01"),
+        ("contracts", "sale", "end_rule", "fixed"),
+        ("contracts", "sale", "escalator", "0.1"),
+        ("deal", "quarters", "value", "14"),
+    )
+    early = {"scenario": "early", "table": "steps", "row": "build", "column": "not_before", "value": "2027-01-01"}
+    solution = solve(read(write_tables({**tables, "scenarios": [full_row("scenarios", **early)]}, tmp_path)))
+    billed = solution.line("contracts.sale.billed@one")[:, solution.scenarios.index("early")]
+    np.testing.assert_allclose(billed[-2:], [89 * 1210 + 1331, 0], rtol=1e-12)
+    assert solution.line("checks.master.broken").max() == 0
 
 
 REFUSED: dict[str, tuple[list[Change], str]] = {
@@ -371,3 +470,85 @@ def test_an_edge_is_refused_in_words(edge: str, tmp_path: Path) -> None:
     with pytest.raises(DealError) as caught:
         check_due_dates(solve(read(write_tables(changed(*changes), tmp_path))))
     assert line in str(caught.value.faults[0])
+
+
+# The last day is 2028-12-31. What is changed, and which rows then raise an alert.
+ALERTS: dict[str, tuple[list[Change], dict[str, str]]] = {
+    "as it is": ([], {"claims past horizon": "rent", "never drawn": "equity"}),
+    "accrued to the last day": ([("claims", "rent", "term_days", "366")], {"never drawn": "equity"}),
+    "a day longer": (
+        [("claims", "rent", "term_days", "367")],
+        {"claims past horizon": "rent", "never drawn": "equity"},
+    ),
+    "due a day later": (
+        [("claims", "rent", "term_days", "366"), ("claims", "rent", "net_days", "1")],
+        {"claims past horizon": "rent", "never drawn": "equity"},
+    ),
+    "begun after the last day": (
+        [("claims", "rent", "trigger", "2029-01-01")],
+        {"claims past horizon": "rent", "never drawn": "equity"},
+    ),
+    "due on the last day": (
+        [("claims", "rent", "term_days", "366"), ("claims", "invoice", "trigger", "2028-12-31")],
+        {"never drawn": "equity"},
+    ),
+    "due on the day after the last": (
+        [("claims", "rent", "term_days", "366"), ("claims", "invoice", "trigger", "2029-01-01")],
+        {"claims past horizon": "invoice", "never drawn": "equity"},
+    ),
+    # 2027-04-01 + 641 days is 2029-01-01
+    "billed to the last day": (
+        [("claims", "rent", "term_days", "366"), ("contracts", "sale", "term_days", "641")],
+        {"never drawn": "equity"},
+    ),
+    "collected a day later": (
+        [
+            ("claims", "rent", "term_days", "366"),
+            ("contracts", "sale", "term_days", "641"),
+            ("contracts", "sale", "net_days", "1"),
+        ],
+        {"claims past horizon": "sale", "never drawn": "equity"},
+    ),
+    # the long-stop passed: nothing bills and what waits for billing never begins
+    "cancelled": (
+        [
+            ("steps", "build", "delay", "2"),
+            ("contracts", "sale", "longstop_days", "1"),
+            ("contracts", "sale", "term_days", "36500"),
+            ("claims", "rent", "trigger", "billing"),
+        ],
+        {"never drawn": "equity"},
+    ),
+    "lent beyond the last day": (
+        [("claims", "rent", "term_days", "366"), ("facilities", "loan", "first_repayment", "2029-01-01")],
+        {"claims past horizon": "loan.principal", "never drawn": "equity"},
+    ),
+    "a loan that is never drawn": (
+        [("claims", "rent", "term_days", "366"), ("facilities", "loan", "opening_balance", "0")],
+        {"never drawn": "loan;equity"},
+    ),
+    "a support that is drawn": (
+        [("claims", "rent", "term_days", "366"), ("accounts", "bank", "opening_cash", "0")],
+        {},
+    ),
+    "nothing to pay from": (
+        [
+            ("claims", "rent", "term_days", "366"),
+            ("accounts", "bank", "opening_cash", "0"),
+            ("contracts", "sale", "price", "0"),
+            ("supports", "equity", "available_until", "2027-01-01"),
+        ],
+        {"unpaid at horizon": "invoice;rent;loan.interest;loan.principal", "never drawn": "equity"},
+    ),
+}
+
+
+@pytest.mark.parametrize("edge", ALERTS)
+def test_an_alert_names_what_raises_it(edge: str, tmp_path: Path) -> None:
+    changes, expected = ALERTS[edge]
+    results = label(solve(read(write_tables(changed(*changes), tmp_path)))).isel(scenario=0)
+    raised_by = dict(zip(results["alert"].values, results["alert_on"].values, strict=True))
+    assert {alert: rows for alert, rows in raised_by.items() if rows} == expected
+    raised = dict(zip(results["alert"].values, results["alert_raised"].values, strict=True))
+    counted = {alert: 1 if alert == "unpaid at horizon" else rows.count(";") + 1 for alert, rows in expected.items()}
+    assert {alert: count for alert, count in raised.items() if count} == counted

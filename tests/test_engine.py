@@ -11,6 +11,7 @@ from compare import differences
 from strategies import deals, write_tables
 from stuckstep.deal import from_serial, read
 from stuckstep.results import solve
+from stuckstep.rules.expression import number
 
 GOLDEN = Path(__file__).parent / "golden" / "superpod"
 
@@ -18,6 +19,14 @@ GOLDEN = Path(__file__).parent / "golden" / "superpod"
 def _rows(name):
     with (GOLDEN / "expected" / f"{name}.csv").open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+def test_sums_and_products_stand_left_to_right():
+    a, b, c = number(2), number(3), number(5)
+    assert a + (b + c) == (a + b) + c
+    assert a + (b - c) == (a + b) - c
+    assert a * (b * c) == (a * b) * c
+    assert a * (b / c) == (a * b) / c
 
 
 def test_worked_deal_amounts():

@@ -221,7 +221,7 @@ def _claim_past_horizon(lines: Lines, sheets: Sheets, claim: str, phase: str) ->
         return upto(HORIZON, date) * below(date, never)
     begins = lines.at("claims", claim, "begins", phase)
     if is_blank(sheets, "claims", claim, "term_days"):
-        return below(begins, HORIZON)
+        return below(begins, never)
     end = lines.at("claims", claim, "end", phase) + amount(sheets, "claims", claim, "net_days")
     return below(HORIZON, end) * below(begins, never)
 
