@@ -418,6 +418,14 @@ def test_a_fixed_end_leaves_a_long_term_where_billing_begins_before_the_plan(tmp
     assert solution.line("checks.master.broken").max() == 0
 
 
+def test_a_scenario_may_bring_the_rate_down_to_nothing(tmp_path: Path) -> None:
+    tables = changed(("facilities", "loan", "floor", "-0.05"), ("facilities", "loan", "margin", "0.05"))
+    free = {"scenario": "free", "table": "deal", "row": "base_rate", "value": "-0.05"}
+    solution = solve(read(write_tables({**tables, "scenarios": [full_row("scenarios", **free)]}, tmp_path)))
+    interest = solution.line("claims.loan.interest.due")
+    assert interest[0].tolist() == pytest.approx([0.09 * 360e3 * 90 / 360, 0])
+
+
 REFUSED: dict[str, tuple[list[Change], str]] = {
     "a rate below zero": (
         [("deal", "base_rate", "value", "-0.05"), ("facilities", "loan", "floor", "-0.05")],

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import deal_files as files
 from documents import numbers_in
 from stuckstep.cli.library import facts as facts_command
+from stuckstep.deal import read
 from stuckstep.deal.arithmetic import FormulaError, evaluate, names_in
 from stuckstep.deal.facts import KINDS, facts, printed_figures, worked_out
+from stuckstep.deal.sources import unsourced
 from stuckstep.reports.facts import DOES_NOT_FOLLOW, FOLLOWS, checked, faults, without_source
 
 HERE = Path(__file__).parent
@@ -210,3 +213,29 @@ def test_the_command_fails_for_a_figure_without_a_source(monkeypatch):
     result = CliRunner().invoke(facts_command)
     assert result.exit_code == 1
     assert "it has no source" in result.output
+
+
+# Sources --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_number_without_a_source_or_a_reason_is_named(tmp_path: Path) -> None:
+    """Of the three accounts; what names several facts, or none, gives its reason in note."""
+    folder = files.copy(tmp_path / "deal")
+    sources = {
+        "construction": "opening_cash=SEED1-15; tax=SEED1-15",
+        "operating": "opening_cash=NO-FACT; minimum_cash=assumption",
+        "chip_books": "opening_cash=SEED1-15+SEED1-16; minimum_cash=SEED1-15",
+    }
+    for account, source in sources.items():
+        files.put(folder, "accounts", account, "source", source)
+    assert [str(fault).split(";")[0] for fault in unsourced(read(folder), facts()) if fault.file == "accounts.csv"] == [
+        "accounts.csv, row 2, column minimum_cash: the number has no source",
+        "accounts.csv, row 3, column opening_cash: NO-FACT is no fact",
+        "accounts.csv, row 3, column minimum_cash: assumption is not explained",
+        "accounts.csv, row 4, column opening_cash: SEED1-15+SEED1-16 is not explained",
+        "accounts.csv, row 2, column tax: a source is given for a blank cell",
+    ]
+    for account in sources:
+        files.put(folder, "accounts", account, "note", "why")
+    explained = [str(fault) for fault in unsourced(read(folder), facts()) if fault.file == "accounts.csv"]
+    assert not [line for line in explained if "is not explained" in line]

@@ -53,6 +53,7 @@ def test_cells_are_named_as_in_scenarios(deal):
         ("steps.power@nowhere.delay", "'nowhere' is not in phases"),
         ("claims.rent@su1.rate", "only a step is narrowed"),
         ("steps.power.after", "no number and no date"),
+        ("steps.power.step", "'step' is not in steps"),
         ("deal.quarters", "the same in every scenario"),
         ("power", "no table 'power'"),
     ],
@@ -71,8 +72,9 @@ def test_values_are_whole_days_within_their_bounds():
             fitted(delay, values)
     with pytest.raises(DealError, match="5 is not what the cell can hold"):
         fitted(Cell("facilities", "ddtl", "advance_rate"), [0.5, 5])
-    with pytest.raises(DealError, match="1999-12-31"):
-        fitted(Cell("phases", "su1", "order_date"), [36525.0])
+    for day, said in [(36525, "1999-12-31"), (1, "1899-12-31"), (2_899_999, "9839-"), (0, "0"), (2_900_000, "2900000")]:
+        with pytest.raises(DealError, match=f"order_date: {said}.* is not what the cell can hold"):
+            fitted(Cell("phases", "su1", "order_date"), [day])
     with pytest.raises(DealError, match="whole"):
         fitted(Cell("facilities", "ddtl", "instalments"), [2.5])
 

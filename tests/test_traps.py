@@ -98,6 +98,7 @@ READ = [
     ("rate", "USD 150k", 150000.0),
     ("rate", "2.6 bn", 2600000000.0),
     ("rate", "150 USD", 150.0),
+    ("rate", "$+5", 5.0),
     ("rate", "1e5", 100000.0),
     ("rate", "2600000.12345678901", 2600000.12345679),
     ("net_days", "\u221230", -30.0),
@@ -129,11 +130,16 @@ REFUSED = [
     ("rate", "5MM", "'5MM' is not a number"),
     ("rate", "(-5)", "'(-5)' has both brackets and a sign"),
     ("rate", "(5)", "-5 is below 0"),
+    ("rate", "-$5", "-5 is below 0"),
+    ("rate", "$-5", "-5 is below 0"),
     ("rate", "10\u00b2", "'10\u00b2' is not a number"),
     ("rate", "\u0663", "'\u0663' is not a number"),
     ("share", "$0.5", "'$0.5' is not a number"),
     ("share", "5", "5 is above 1 (5% is written 0.05)"),
     ("share", "500%", "5 is above 1 (5% is written 0.05)"),
+    ("share", "1.5", "1.5 is above 1 (1.5% is written 0.015)"),
+    ("share", "100", "100 is above 1 (100% is written 1)"),
+    ("share", "101", "101 is above 1"),
     ("net_days", "30d", "'30d' is not a number"),
     ("net_days", "1e-1", "0.1 is not a whole number"),
 ]
@@ -253,16 +259,21 @@ def test_a_date_that_shows_no_day(book: Path) -> None:
     assert log(read(book)) == [line]
 
 
-def test_a_formula_is_named_with_its_stored_value(book: Path) -> None:
-    put(book, "claims", "F2", "=1300000*2")
+@pytest.mark.parametrize(
+    ("place", "column", "formula", "value"),
+    [("F2", "rate", "1300000*2", "2600000"), ("L2", "late_rate", "0.04*2", "0.08")],  # the latter after blank cells
+)
+def test_a_formula_is_named_with_its_stored_value(
+    book: Path, place: str, column: str, formula: str, value: str
+) -> None:
+    put(book, "claims", place, f"={formula}")
     assert "holds a formula without a stored value" in faults(book)[0]
-    stored = b"<f>1300000*2</f><v>2600000</v>"
-    repacked(
-        book, lambda _, part: part.replace(b"<f>1300000*2</f><v />", stored).replace(b"<f>1300000*2</f><v></v>", stored)
-    )
+    unknown, stored = f"<f>{formula}</f><v />".encode(), f"<f>{formula}</f><v>{value}</v>".encode()
+    repacked(book, lambda _, part: part.replace(unknown.replace(b"<v />", b"<v></v>"), stored).replace(unknown, stored))
     deal = read(book)
     assert deal == read(files.SUPERPOD)
-    assert log(deal) == ["claims, row 2, column rate: the formula '=1300000*2' was read as its stored value 2600000"]
+    line = f"claims, row 2, column {column}: the formula '={formula}' was read as its stored value {value}"
+    assert log(deal) == [line]
 
 
 def test_every_error_value_is_listed(book: Path) -> None:
@@ -400,6 +411,13 @@ def test_case_width_and_spaces_of_names(folder: Path) -> None:
         assert part in said
     for part in ("'\uff4demory' was read as 'memory'", "'Power@SU1' was read as 'power@su1'", "'X' was read as 'x'"):
         assert part in said
+
+
+def test_a_name_that_is_known_as_it_is_written_stays(folder: Path) -> None:
+    """An account and a party that differ in case alone: who is paid is the one that is written."""
+    for file in folder.glob("*.csv"):
+        file.write_text(file.read_text().replace("operating", "Lender"))
+    assert cell(read(folder), "claims", "release", "payee") == "Lender"
 
 
 def test_names_twice_in_another_case_or_width(folder: Path) -> None:
