@@ -359,10 +359,9 @@ EDGES: dict[str, tuple[list[Change], dict[str, dict[str, float]]]] = {
     ),
     "a share of nothing": ([("claims", "invoice", "share", "0")], {"claims.invoice.due": {}}),
     "no days of accrual": ([("claims", "rent", "term_days", "0")], {"claims.rent.due": {}}),
-    # 400 days after 2027-01-01 is 2028-02-05: 25 days of February and 31 of March
-    "paid 400 days in arrears": (
-        [("claims", "rent", "trigger", "2027-01-01"), ("claims", "rent", "net_days", "400")],
-        {"claims.rent.due": {"2028Q1": 56, "2028Q2": 91, "2028Q3": 92, "2028Q4": 92}},
+    "paid 730 days in arrears": (  # the first day's rent on 2028-12-31
+        [("claims", "rent", "trigger", "2027-01-01"), ("claims", "rent", "net_days", "730")],
+        {"claims.rent.due": {"2028Q4": 1}},
     ),
 }
 

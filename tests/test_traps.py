@@ -324,6 +324,16 @@ def test_rows_above_the_headings_are_not_lost(folder: Path) -> None:
     assert faults(folder)[0].startswith("claims.csv, row 1: the row stands above the headings in row 2; titles above")
 
 
+def test_an_item_above_the_headings_is_no_title(folder: Path) -> None:
+    """Of a table of two columns a row of two cells holds what would be lost."""
+    items = [{name: row[name] for name in ("item", "value")} for row in files.read_table(folder, "deal")]
+    files.write_table(folder, "deal", items)
+    (folder / "deal.csv").write_text("currency,EUR\n" + (folder / "deal.csv").read_text())
+    assert [line.split(";")[0] for line in faults(folder)] == [
+        "deal.csv, row 1: the row stands above the headings in row 2"
+    ]
+
+
 def test_blank_rows_and_columns(folder: Path) -> None:
     rows = files.read_table(folder, "steps")
     lines = [",," + ",,".join(row) for row in [list(rows[0]), *([*row.values()] for row in rows)]]
@@ -598,6 +608,15 @@ def test_other_files(tmp_path: Path, name: str, content: bytes, wrong: str) -> N
     found = faults(tmp_path / name)
     assert len(found) == 1
     assert found[0].startswith(f"{tmp_path / name}: {wrong};")
+
+
+def test_a_file_that_cannot_be_read(folder: Path, book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert faults(book)[0].startswith(f"{book}: cannot be read (Permission denied); ")
+    assert faults(folder)[0].startswith("deal.csv: cannot be read (Permission denied); ")
 
 
 def test_a_workbook_under_another_name(book: Path) -> None:
