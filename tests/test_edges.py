@@ -359,6 +359,20 @@ EDGES: dict[str, tuple[list[Change], dict[str, dict[str, float]]]] = {
     ),
     "a share of nothing": ([("claims", "invoice", "share", "0")], {"claims.invoice.due": {}}),
     "no days of accrual": ([("claims", "rent", "term_days", "0")], {"claims.rent.due": {}}),
+    # a year of 2027 is the third one's price, of the 366 days of 2028 the last is the fifth one's
+    "paid 730 days in advance": (
+        [
+            ("claims", "rent", "trigger", "2027-01-01"),
+            ("claims", "rent", "net_days", "-730"),
+            ("claims", "rent", "escalator", "0.1"),
+        ],
+        {
+            "claims.rent.due": {
+                **{"2027Q1": 90 * 1.21, "2027Q2": 91 * 1.21, "2027Q3": 92 * 1.21, "2027Q4": 92 * 1.21},
+                **{"2028Q1": 91 * 1.331, "2028Q2": 91 * 1.331, "2028Q3": 92 * 1.331, "2028Q4": 91 * 1.331 + 1.4641},
+            }
+        },
+    ),
     "paid 730 days in arrears": (  # the first day's rent on 2028-12-31
         [("claims", "rent", "trigger", "2027-01-01"), ("claims", "rent", "net_days", "730")],
         {"claims.rent.due": {"2028Q4": 1}},
