@@ -144,6 +144,15 @@ def test_what_is_structure(folder: Path, changes: list[tuple[str, str, str, str]
     assert len(variants(read(folder))) == groups
 
 
+def test_a_phase_that_keeps_what_the_others_change_is_a_structure_of_its_own(folder: Path) -> None:
+    files.scenario(folder, "everywhere", "steps", "fabric", "after", "racks")
+    files.scenario(folder, "elsewhere", "steps", "fabric", "after", "racks")
+    files.scenario(folder, "elsewhere", "steps", "fabric@su1", "after", "racks;hall")
+    groups = {name: group for group in variants(read(folder)) for name in group.scenarios}
+    assert groups["everywhere"].cell("steps", "fabric", "after", "su1") == ("racks",)
+    assert groups["elsewhere"].cell("steps", "fabric", "after", "su1") == ("racks", "hall")
+
+
 def test_scenarios_with_equal_structure_share_sheets(folder: Path) -> None:
     files.scenario(folder, "a", "contracts", "anchor", "end_rule", "fixed")
     files.scenario(folder, "b", "steps", "power", "delay", "10")
