@@ -15,7 +15,7 @@ from stuckstep.cli.library import facts as facts_command
 from stuckstep.deal import read
 from stuckstep.deal.arithmetic import FormulaError, evaluate, names_in
 from stuckstep.deal.facts import KINDS, facts, printed_figures, worked_out
-from stuckstep.deal.sources import unsourced
+from stuckstep.deal.sources import Citation, rests_on, unsourced
 from stuckstep.reports.facts import DOES_NOT_FOLLOW, FOLLOWS, checked, faults, without_source
 
 HERE = Path(__file__).parent
@@ -239,3 +239,16 @@ def test_a_number_without_a_source_or_a_reason_is_named(tmp_path: Path) -> None:
         files.put(folder, "accounts", account, "note", "why")
     explained = [str(fault) for fault in unsourced(read(folder), facts()) if fault.file == "accounts.csv"]
     assert not [line for line in explained if "is not explained" in line]
+
+
+@pytest.mark.parametrize(
+    ("says", "kind"),
+    [
+        ((), "no source"),
+        (("assumption",), "assumption"),
+        (("SEED1-15", "SEED1-16"), "worked out"),
+        (("SEED1-15", "a talk"), "other text"),
+    ],
+)
+def test_what_a_number_rests_on(says: tuple[str, ...], kind: str) -> None:
+    assert rests_on(Citation("accounts", 2, "opening_cash", 0.0, says, ""), facts()) == kind
