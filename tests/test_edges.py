@@ -373,6 +373,20 @@ EDGES: dict[str, tuple[list[Change], dict[str, dict[str, float]]]] = {
             }
         },
     ),
+    # planned for 30 days from 2027-04-01, ready 100 days later: nothing is billed, all that was prepaid goes back
+    "begun after its fixed end": (
+        [
+            ("steps", "build", "delay", "100"),
+            ("contracts", "sale", "end_rule", "fixed"),
+            ("contracts", "sale", "term_days", "30"),
+            ("contracts", "sale", "prepay_share", "0.1"),
+        ],
+        {
+            "contracts.sale.billed@one": {},
+            "contracts.sale.prepaid@one": {"2027Q1": 3000},
+            "claims.sale.refund.due": {"2027Q2": 3000},
+        },
+    ),
     "paid 730 days in arrears": (  # the first day's rent on 2028-12-31
         [("claims", "rent", "trigger", "2027-01-01"), ("claims", "rent", "net_days", "730")],
         {"claims.rent.due": {"2028Q4": 1}},
@@ -402,6 +416,23 @@ def test_an_edge_comes_to_what_the_hand_works_out(edge: str, tmp_path: Path) -> 
     results = label(solution)
     assert np.isfinite(results["paid"]).all()
     assert np.isfinite(results["npv"]).all()
+
+
+def test_a_rank_short_by_less_than_a_millionth_is_paid_in_full(tmp_path: Path) -> None:
+    tables = changed(
+        ("claims", "invoice", "rate", "1000000.0000005"),
+        *(("facilities", "loan", column, "0") for column in ("commitment", "opening_balance")),
+    )
+    assert solve(read(write_tables(tables, tmp_path))).line("claims.invoice.unpaid").max() == 0
+
+
+def test_the_plan_keeps_the_days_of_base(tmp_path: Path) -> None:
+    longer = {"scenario": "longer", "table": "steps", "row": "build", "column": "days", "value": "120"}
+    solution = solve(read(write_tables({**DEAL, "scenarios": [full_row("scenarios", **longer)]}, tmp_path)))
+    place = solution.scenarios.index("longer")
+    late = {name: solution.line(f"phases.one.{name}")[0, place] for name in ("planned billing", "billing", "days late")}
+    assert late["days late"] == 30
+    assert late["billing"] - late["planned billing"] == 30
 
 
 def test_a_century(tmp_path: Path) -> None:

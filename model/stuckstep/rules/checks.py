@@ -235,8 +235,7 @@ def _never_used(lines: Lines, sheets: Sheets) -> Iterable[Node]:
     """For each facility and support, whether nothing of it was ever used."""
     half_cent = constant(lines, "half_cent")
     for facility in sheets.keys("facilities"):
-        drawn = lines.at("facilities", facility, "drawn") - amount(sheets, "facilities", facility, "opening_balance")
-        is_idle = upto(drawn, half_cent) * upto(amount(sheets, "facilities", facility, "opening_balance"), half_cent)
+        is_idle = upto(lines.at("facilities", facility, "drawn"), half_cent)  # what was drawn before counts as well
         yield _say_never_used(lines, facility, "facility never drawn", is_idle)
     for support in sheets.keys("supports"):
         is_idle = upto(lines.at("supports", support, "paid in all"), half_cent)
