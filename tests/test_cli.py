@@ -455,6 +455,9 @@ def test_a_loan_that_outlasts_the_run_is_not_called_repaid(home: Path) -> None:
     result = call("run", "short", "--scenario", "base", "--no-workbook", "--no-report")
     left = ss.read(folder).run(["base"])["balance_closing"].isel(quarter=-1).item()
     assert f"Lent and not yet due when the last quarter ends: ddtl USD {left / 1e6:,.2f}m." in result.stdout
+    # the lender's IRR is that of a loan never repaid, which the table of returns would not tell
+    assert f"is lent and not yet due then counts as nothing (ddtl USD {left / 1e6:,.2f}m)." in result.stdout
+    assert "Returns end" not in call("run", "superpod", "--scenario", "base", "--no-workbook", "--no-report").stdout
 
 
 def test_facts_are_said_by_their_id() -> None:

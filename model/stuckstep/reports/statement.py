@@ -102,7 +102,7 @@ def _scenario(document: Document, scenario: Document, scale: Scale, unit: str) -
     yield _billing(scenario["phases"])
     yield from (Sentence(text, "yellow") for text in _billing_notes(scenario["phases"]))
     yield _order(document, scenario["payment_order"], scale, unit)
-    yield from _returns(scenario["returns"], scale, unit)
+    yield from _returns(document, scenario, scale, unit)
     yield from _debt(document, scenario["debt"], scale, unit)
     yield from _closing(document, scenario)
 
@@ -152,8 +152,9 @@ def _order(document: Document, order: Sequence[Document], scale: Scale, unit: st
     return Table(headings, rows, title=f"Payment order ({unit}; half paid later: in {document['grid']}s, than in base)")
 
 
-def _returns(rows: Sequence[Document], scale: Scale, unit: str) -> Iterator[Block]:
+def _returns(document: Document, scenario: Document, scale: Scale, unit: str) -> Iterator[Block]:
     """What the parties that put money in get for it; a customer gets capacity, and the others have no return."""
+    rows = scenario["returns"]
     headings = ["party", "puts in", "is paid", "net", "NPV", "IRR"]
     shown = [row for row in rows if row["puts_in"] >= HALF_CENT and row["paid"] >= HALF_CENT]
     cells = [
@@ -171,6 +172,13 @@ def _returns(rows: Sequence[Document], scale: Scale, unit: str) -> Iterator[Bloc
                 yield Sentence(f"IRR of {row['party']}: {row['irr_reason']}.")
             if row["irr"] is not None and not is_meaningful(row["irr"]):
                 yield Sentence(f"IRR of {row['party']} {NOT_MEANT_SAYS}.")
+        lent = [row for row in scenario["debt"] if row["not_due"] > 0]
+        if lent:
+            still = _names([f"{row['facility']} {sum_of_money(row['not_due'], document['currency'])}" for row in lent])
+            yield Sentence(
+                f"Returns end with the last {document['grid']}: what is lent and not yet due then counts as nothing "
+                f"({still})."
+            )
 
 
 def _debt(document: Document, rows: Sequence[Document], scale: Scale, unit: str) -> Iterator[Block]:
