@@ -460,6 +460,12 @@ def test_a_loan_that_outlasts_the_run_is_not_called_repaid(home: Path) -> None:
     assert "Returns end" not in call("run", "superpod", "--scenario", "base", "--no-workbook", "--no-report").stdout
 
 
+def test_the_legend_says_what_the_dscr_leaves_out(home: Path) -> None:
+    # two halves of a loan, each of which is printed with twice the cover of the whole
+    text = call("run", "superpod", "--brief", "--no-workbook", "--no-report").stdout
+    assert "neither rent paid in nor a loan of equal rank counts" in text
+
+
 def test_facts_are_said_by_their_id() -> None:
     result = call("facts", "bom-01", "SEED1-01")
     assert result.exit_code == 0

@@ -90,7 +90,11 @@ def _legend(document: Document) -> str:
         f"short of: the most that is unpaid at the end of any {grid}."
     )
     if any(scenario["debt"] for scenario in document["scenarios"]):
-        text += " lowest DSCR: of any facility, where an instalment falls due."
+        text += (
+            " lowest DSCR: of any facility, where an instalment falls due; what customers pay into the account of its "
+            "principal, less what falls due there ahead of it, over its own interest and principal: neither rent paid "
+            "in nor a loan of equal rank counts."
+        )
     if last is not None:
         text += f" half paid later: {grid}s by which half of all that {last} gets is paid later than in base."
         text += f" NPV: what {last} is paid less what it puts in, discounted to the start."
