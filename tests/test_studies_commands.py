@@ -244,6 +244,9 @@ def test_a_deal_that_is_certain_is_told(folder, tmp_path):
         (["breakeven", "--cell", "steps.pwer.delay", "--values", "0..91", "--over", "steps.hal.delay"],
          ["--cell: there is nothing to test", "'pwer' is not in steps", "'hal' is not in steps"]),
         (["sensitivity", "--values", "3", "--by", "add"], ["--values: it says how", "--by: it says how"]),
+        (["sensitivity", "--scenario", "power_late"], ["--scenario: a study of the deal's table names its own"]),
+        (["breakeven", "--scenario", "power_late"], ["--scenario: a study of the deal's table names its own"]),
+        (["breakeven", "--over", "steps.hall.delay"], ["--over: it says how a cell is moved"]),
     ],
 )  # fmt: skip
 def test_wrong_flags_are_told_in_one_line_each(arguments, wrong, tmp_path):
@@ -278,6 +281,12 @@ def test_several_measures_may_stand_in_one_flag(folder, command, tmp_path):
     apart = command(*both, "npv:lender", "--measure", "npv:neocloud", "--out", str(tmp_path / "two"))
     assert together.exit_code == apart.exit_code == 0
     assert together.output.replace("/one", "/two") == apart.output
+
+
+def test_tornado_alone_runs_the_tornados_of_the_table(folder, command):
+    result = command("sensitivity", folder, "--tornado")
+    assert result.exit_code == 0
+    assert result.output.splitlines()[-1].endswith(": study_what_matters.nc.")
 
 
 def test_values_are_read_as_the_sheets_are():

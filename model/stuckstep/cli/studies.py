@@ -124,7 +124,8 @@ def sensitivity(
     else:
         _without_cells(values, by, measures, threshold)
     if not found:
-        found = _of_table(read, names, ("oneway", "twoway", "tornado"), options)
+        kinds = ("tornado",) if tornado else ("oneway", "twoway", "tornado")
+        found = _of_table(read, names, kinds, scenario, options)
     _finish(read, found, out)
 
 
@@ -163,8 +164,8 @@ def breakeven(
     read = read_deal(deal)
     options: dict[str, Any] = {"threads": threads, "engine": _small(engine)}
     if not cells:
-        _without_cells(values, by, [measure] if measure else [], threshold)
-        _finish(read, _of_table(read, names, ("breakeven",), options), out)
+        _without_cells(values, by, [measure] if measure else [], threshold, over)
+        _finish(read, _of_table(read, names, ("breakeven",), scenario, options), out)
         return
     checks: list[Callable[[], Any]] = [
         partial(_tested, measure, threshold, holds),
@@ -265,7 +266,13 @@ def _refused(option: str, wrong: str, required: str) -> DealError:
     return DealError([_fault(option, wrong, required)])
 
 
-def _without_cells(values: Sequence[str], by: Sequence[str], measures: Sequence[str], threshold: float | None) -> None:
+def _without_cells(
+    values: Sequence[str],
+    by: Sequence[str],
+    measures: Sequence[str],
+    threshold: float | None,
+    over: str | None = None,
+) -> None:
     """Refuses what is said of a --cell where there is none: it would be passed over in silence."""
     from stuckstep.deal import DealError
 
@@ -274,6 +281,7 @@ def _without_cells(values: Sequence[str], by: Sequence[str], measures: Sequence[
         "--by": bool(by),
         "--measure": bool(measures),
         "--threshold": threshold is not None,
+        "--over": over is not None,
     }
     wrong = "it says how a cell is moved, and none is named"
     faults = [_fault(option, wrong, "--cell") for option, is_given in given.items() if is_given]
@@ -344,10 +352,14 @@ def _flagged(
     return Study("", kind, tuple(axes), tuple(measures), threshold, holds, scenario).run(deal, **options)
 
 
-def _of_table(deal: Deal, names: Sequence[str], kinds: Sequence[str], options: dict[str, Any]) -> dict[str, xr.Dataset]:
-    """The studies of these kinds in the deal's table, or those named."""
+def _of_table(
+    deal: Deal, names: Sequence[str], kinds: Sequence[str], scenario: str, options: dict[str, Any]
+) -> dict[str, xr.Dataset]:
+    """The studies of these kinds in the deal's table, or those named; each is taken from the scenario of its row."""
     from stuckstep.studies.tables import studies_of
 
+    if scenario != "base":
+        raise _refused("--scenario", "a study of the deal's table names its own in the column scenario", "--cell")
     chosen = [one for one in studies_of(deal, names or None) if names or one.kind in kinds]
     if not chosen:
         wrong = f"the deal's table studies has no {' or '.join(kinds)}"
