@@ -125,6 +125,12 @@ RAISED: list[tuple[str, list[Change], str, str]] = [
         "rent",
         "it begins on 2027-01-15 and falls due from 2026-12-16, before the start on 2027-01-01",
     ),
+    (
+        "before_start",
+        [("contracts", "anchor", "prepay_trigger", "2026-12-01")],
+        "anchor",
+        "the prepayment for su1 is planned for 2026-12-01, before the start on 2027-01-01",
+    ),
     ("past_horizon", [("deal", "quarters", "value", "12")], "anchor", "and the model ends on 2029-12-31"),
     ("past_horizon", [("claims", "hbm", "net_days", "3650")], "hbm", "it runs to 203"),
     ("past_horizon", [("facilities", "ddtl", "instalments", "100")], "ddtl", "it runs to 205"),

@@ -44,8 +44,16 @@ def prepay_late(plan: Plan) -> Iterator[Found]:
 
 
 def before_start(plan: Plan) -> Iterator[Found]:
-    """Recurring claims that begin within the model and are due in advance, on days before its first."""
+    """Recurring claims and prepayments of what begins within the model that are due on days before its first."""
     start = float(plan.periods.first_day[0])
+    for contract in plan.sheets.keys("contracts"):
+        if plan.number("contracts", contract, "prepay_share") == 0:
+            continue
+        for phase in plan.phases_of("contracts", contract):
+            day, billing = plan.at("contracts", contract, "prepayment date", phase), plan.at("phases", phase, "billing")
+            if day < start <= billing:
+                said = f"the prepayment for {phase} is planned for {_day(day)}, before the start on {_day(start)}"
+                yield found("before_start", "contracts", contract, said)
     for claim in plan.sheets.keys("claims"):
         if plan.sheets.kind(claim) != "recurring":
             continue
