@@ -6,6 +6,7 @@ import base64
 import re
 import zlib
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -95,6 +96,17 @@ def test_report_is_one_small_file_that_asks_for_nothing(report):
     assert "default-src 'none'" in report
     assert not re.search(r"<(?:link|img|iframe|object|embed)\b", report)
     assert not re.search(r"""(?:src|@import|url\()\s*=?\s*["']?(?:https?:)?//""", report)
+
+
+def test_a_loan_that_is_served_from_rent_is_not_said_to_be_uncovered(report):
+    jupiter = ss.read(Path(__file__).parents[1] / "assumptions" / "jupiter")
+    text = report_bytes(jupiter, jupiter.run(), "base").decode()
+    assert "The DSCR says nothing of <bdi>loan</bdi>: no customer pays into its account." in text
+    assert "do not cover debt service" not in text
+    assert "The DSCR says nothing of" not in report
+    assert (
+        "; collections cover debt service wherever" in report or "; collections do not cover debt service in" in report
+    )
 
 
 def test_every_figure_holds_the_results(report, dataset):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -88,7 +89,8 @@ def debt(case: Case) -> Figure | None:
         note=f"Thresholds: {named}. The DSCR is drawn where an instalment falls due: before the first one interest is "
         "served from draws and equity by plan (the table has it wherever anything is due). Above "
         f"{TOP:.0f}x it stands at the top, below zero at the bottom. A deal's own tests are not among its sheets, so "
-        "no breach is claimed.",
+        "no breach is claimed. It counts what customers pay into the account, no rent paid in, and loans of equal rank "
+        "each see all of it.",
     )
 
 
@@ -195,13 +197,28 @@ def _reading(case: Case, balance: Array, dscr: Array) -> Markup:
     words = Markup("Debt is highest at the end of {}: {}.").format(run.labels[peak], sum_in(run, float(total[peak])))
     if not np.isfinite(dscr).any():
         return words + " No instalment falls due in this run."
+    fed = np.asarray(is_something(case.of("cfads").max(axis=1)))
+    words += _unfed(run.names["facility"], fed.tolist(), [bool(np.isfinite(row).any()) for row in dscr])
+    dscr = np.where(fed[:, None], dscr, np.nan)
+    if not np.isfinite(dscr).any():
+        return words
     place = np.unravel_index(int(np.nanargmin(dscr)), dscr.shape)
     below = int((dscr[np.isfinite(dscr)] < 1).sum())
     words += Markup(" The DSCR is lowest in {}: {} on {}").format(
         run.labels[place[1]], ratio(float(dscr[place])), said(run.names["facility"][place[0]])
     )
     if below:
-        return words + Markup("; debt service is not covered in {} with an instalment.").format(
+        return words + Markup("; collections do not cover debt service in {} with an instalment.").format(
             plural(below, "quarter")
         )
-    return words + "; debt service is covered wherever an instalment falls due."
+    return words + "; collections cover debt service wherever an instalment falls due."
+
+
+def _unfed(facilities: Sequence[str], fed: Sequence[bool], tested: Sequence[bool]) -> Markup:
+    """What is said of the facilities that are served from rent paid in: collections are no measure of them."""
+    names = [facility for facility, flows, has in zip(facilities, fed, tested, strict=True) if has and not flows]
+    if not names:
+        return Markup("")
+    return Markup(" The DSCR says nothing of {}: no customer pays into its account.").format(
+        Markup(", ").join(map(said, names))
+    )
