@@ -57,6 +57,20 @@ def two_phases(folder):
     return ss.read(folder)
 
 
+def test_a_change_after_which_a_refund_falls_due_before_the_start_is_refused(tmp_path):
+    folder = copy(tmp_path / "begun")
+    put(folder, "contracts", "anchor", "prepay_share", "0.04")
+    put(folder, "contracts", "anchor", "longstop_days", "340")
+    for column, value in (("order_date", "2025-01-15"), ("mw", "1"), ("contract", "anchor")):
+        put(folder, "phases", "live", column, value)
+    for claim in (row["claim"] for row in read_table(folder, "claims") if row["kind"] == "once"):
+        put(folder, "claims", claim, "phase", "su1")
+    live = live_of(ss.read(folder))
+    live.answer("base", {POWER: 300.0})
+    with pytest.raises(DealError, match=r"anchor\.refund falls due on 2026-.* in scenario what if, before the start"):
+        live.answer("base", {POWER: 400.0})
+
+
 def assert_same(answer, dataset):
     """Every variable of the page's scenario equals that of a plain run, to the last bit."""
     for name in dataset.data_vars:

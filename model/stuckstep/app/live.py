@@ -15,6 +15,7 @@ from stuckstep.reports.html.beside import Beside, Slip, beside_one, heaviest, sl
 from stuckstep.reports.html.cases import Case, run_of
 from stuckstep.results import Part, Solution, label
 from stuckstep.results.schedule import schedule_variables
+from stuckstep.results.validity import check_due_dates
 from stuckstep.rules import Lines, build
 
 WHAT_IF = "what if"
@@ -48,7 +49,7 @@ class Live:
     ready: dict[str, Ready] = field(default_factory=dict)
 
     def answer(self, scenario: str, changes: Changes) -> Answer:
-        """The scenario with some of the cells changed, as `run` works it out."""
+        """The scenario with some of the cells changed, as `run` works it out; DealError for what it refuses."""
         with self.lock:
             if scenario not in self.ready:
                 self.ready[scenario] = self._make_ready(scenario)
@@ -59,7 +60,9 @@ class Live:
             if slip is not None:
                 later = varied(deal, {_SLIPPED: (WHAT_IF, slipped(lanes[0], slip))})
                 lanes.append(Sheets((_SLIPPED,), base(later).index))
-            return self._told(deal, ready, self._work(ready, lanes), slip)
+            parts = self._work(ready, lanes)
+            check_due_dates(Solution(deal, periods(deal), (WHAT_IF,), (parts[0],)))
+            return self._told(deal, ready, parts, slip)
 
     def _work(self, ready: Ready, lanes: Sequence[Sheets]) -> list[Part]:
         """The lines of each lane's sheets, all worked out in one go."""
