@@ -1,6 +1,8 @@
 """Many runs are the same runs: on deals of every shape, on the large deal, and in memory that does not grow."""
 
+import pickle
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +11,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from deal_files import SUPERPOD
-from strategies import deals, write_tables
+from strategies import COLUMNS, deals, full_row, write_tables
 from stuckstep.deal import Cell, DealError, from_serial, read, scenario_names
 from stuckstep.deal.changes import changes_of, typed, with_scenarios
 from stuckstep.results import solve
 from stuckstep.studies import batch as batches
 from stuckstep.studies.axes import axis
-from stuckstep.studies.sensitivity import tornado, two_way
+from stuckstep.studies.sensitivity import one_way, tornado, two_way
 
 pytestmark = pytest.mark.thorough
 
@@ -144,6 +146,65 @@ def test_extremes_that_leave_a_claim_due_before_the_start_are_told():
         batches.model(deal, {cell: (-3000.0, 0.0)})
     order = deal.tables["phases"][0].cells["order_date"]
     assert from_serial(batches.held(deal, Cell("phases", "su1", "order_date"))) == order
+
+
+@pytest.fixture
+def begun(tmp_path):
+    """A cluster ordered before the start: its customer prepays when it is built, and cancels it a month late."""
+    rows = {
+        "deal": [{"item": "title", "value": "begun"}, {"item": "currency", "value": "USD"},
+                 {"item": "start", "value": "2027-01-01"}, {"item": "quarters", "value": "12"}],
+        "parties": [{"party": "owner", "role": "o"}, {"party": "buyer", "role": "b"}],
+        "phases": [{"phase": "ph", "order_date": "2026-06-01", "mw": "1", "contract": "anchor"}],
+        "steps": [{"step": "build", "party": "owner", "days": "30"},
+                  {"step": "test", "party": "owner", "after": "build", "days": "60"}],
+        "contracts": [{"contract": "anchor", "customer": "buyer", "account": "cash", "basis": "usd_per_mw_year",
+                       "price": "12000000", "term_days": "720", "prepay_share": "0.1", "prepay_trigger": "build",
+                       "longstop_days": "30", "refund_from": "cash:20"}],
+        "accounts": [{"account": "cash", "party": "owner"}],
+        "claims": [{"claim": "dividend", "paid_from": "cash:90", "payee": "owner", "kind": "residual",
+                    "trigger": "2027-01-01"}],
+    }  # fmt: skip
+    tables = {table: [full_row(table, **row) for row in rows.get(table, [])] for table in COLUMNS}
+    return read(write_tables(tables, tmp_path / "begun"))
+
+
+def test_a_refund_due_before_the_start_between_the_extremes_is_told(begun):
+    """Built on time it is not cancelled; half a year late nothing was prepaid; in between it is owed back in 2026."""
+    with pytest.raises(
+        DealError, match=r"the run with steps\.build\.delay = 50: anchor\.refund falls due on 2026-09-29"
+    ):
+        one_way(begun, axis(begun, "steps.build.delay", "0;50;200"), ["npv:owner"])
+    assert one_way(begun, axis(begun, "steps.build.delay", "0;30;200"), ["npv:owner"]).sizes["value"] == 3
+    grid = axis(begun, "steps.test.delay", "0;50"), axis(begun, "contracts.anchor.longstop_days", "10;60")
+    with pytest.raises(
+        DealError, match=r"delay = 50, contracts\.anchor\.longstop_days = 10: anchor\.refund falls due on"
+    ):
+        two_way(begun, *grid, ["npv:owner"])
+
+
+def test_a_refund_before_the_start_that_no_run_owes_is_no_fault(begun):
+    """Each cell alone, neither of which brings a refund: both highest together would."""
+    begun = read_with(begun, Cell("contracts", "anchor", "prepay_share"), 0.0)
+    axes = [axis(begun, "steps.test.delay", "0;50"), axis(begun, "contracts.anchor.prepay_share", "0;0.1")]
+    assert tornado(begun, axes, ["npv:owner"]).sizes["cell"] == 2
+
+
+def read_with(deal, cell, value):
+    """The deal with another number in its base sheets."""
+    rows = tuple(
+        replace(row, cells={**row.cells, cell.column: value}) if row.cells[cell.table[:-1]] == cell.row else row
+        for row in deal.tables[cell.table]
+    )
+    return replace(deal, tables={**deal.tables, cell.table: rows})
+
+
+def test_faults_cross_to_another_process_whole(begun):
+    with pytest.raises(DealError) as raised:
+        axis(begun, "steps.build.dela", "0;50")
+    sent = pickle.loads(pickle.dumps(raised.value))
+    assert sent.faults == raised.value.faults
+    assert str(sent) == str(raised.value)
 
 
 def test_values_beyond_the_extremes_are_told():

@@ -72,13 +72,14 @@ def fitted(cell: Cell, values: ArrayLike) -> NDArray[np.float64]:
         bad |= found != np.rint(found)
     if bad.any():
         worst = np.atleast_1d(given)[np.atleast_1d(bad)][0]
-        wrong = f"{_shown(column, float(worst))} is not what the cell can hold"
+        wrong = f"{shown(cell, float(worst))} is not what the cell can hold"
         raise DealError([Fault(str(cell), None, None, wrong, cells.allowed(column))])
     return found
 
 
-def _shown(column: layout.Column, value: float) -> str:
-    dated = column.type in ("date", "trigger") and np.isfinite(value) and 1 <= value < 2_900_000
+def shown(cell: Cell, value: float) -> str:
+    """A number as it is written in a cell: a day where the cell holds dates."""
+    dated = column_of(cell).type in ("date", "trigger") and np.isfinite(value) and 1 <= value < 2_900_000
     return from_serial(value).isoformat() if dated else f"{value:.15g}"
 
 

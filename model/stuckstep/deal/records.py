@@ -62,6 +62,9 @@ class DealError(Exception):
         self.faults: tuple[Fault, ...] = tuple(faults)
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
+    def __reduce__(self) -> tuple[type[DealError], tuple[tuple[Fault, ...]]]:
+        return type(self), (self.faults,)  # else it comes from another process with a letter for each fault
+
 
 Found = TypeVar("Found")
 

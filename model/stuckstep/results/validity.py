@@ -1,7 +1,7 @@
 """What can only be judged once the schedule is worked out: what falls due before the start, or ends past all dates."""
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -27,13 +27,13 @@ def check_schedule(deal: Deal) -> None:
     check_due_dates(solve(deal, keep=_due_dates(deal)))
 
 
-def check_due_dates(solution: Solution) -> None:
+def check_due_dates(solution: Solution, tables: Collection[str] = ("claims", "contracts")) -> None:
     """DealError where a claim falls due on a day before the first period, or a step ends where no date reaches.
 
-    One fault for each claim, and one for the first such step.
+    One fault for each claim, and one for the first such step. tables: whose claims; refunds are those of the contracts.
     """
     faults = [*_beyond(solution)][:1]
-    for table in ("claims", "contracts"):
+    for table in tables:
         faults += [fault for row in solution.plan.keys(table) for fault in _early(solution, table, row)]
     if faults:
         raise DealError(faults)
@@ -55,15 +55,56 @@ def bound_dates(sheets: Sheets) -> Iterator[Bound]:
         if sheets.kind(claim) == "once":
             for phase in claim_phases(sheets, claim):
                 yield Bound("claims", claim, name_of("claims", claim, "due date", phase))
-    for contract in sheets.keys("contracts"):
-        for phase in billed_phases(sheets, contract):
-            date, owed = (name_of("contracts", contract, item, phase) for item in ("refund date", "refund"))
-            yield Bound("contracts", contract, date, owed)
+    for contract, phase in _billed(sheets):
+        yield _refund(contract, phase)
 
 
-def bound_lines(sheets: Sheets) -> list[str]:
-    """The lines that `check_due_dates` reads of the bound dates."""
-    return [line for bound in bound_dates(sheets) for line in (bound.date, bound.owed) if line]
+def _billed(sheets: Sheets) -> list[tuple[str, str]]:
+    """Every contract with each phase it bills."""
+    return [(contract, phase) for contract in sheets.keys("contracts") for phase in billed_phases(sheets, contract)]
+
+
+def _refund(contract: str, phase: str) -> Bound:
+    date, owed = (name_of("contracts", contract, item, phase) for item in ("refund date", "refund"))
+    return Bound("contracts", contract, date, owed)
+
+
+def bound_lines(bounds: Iterable[Bound]) -> list[str]:
+    """The lines of some bound dates."""
+    return [line for bound in bounds for line in (bound.date, bound.owed) if line]
+
+
+def early_refunds(part: Part, start: float) -> list[Bound]:
+    """The refunds that may fall due before the start somewhere between the extremes that are a part's scenarios.
+
+    No cell moves the day on which a phase is cancelled or the end of its term back as its own value grows, so the
+    earliest of both is at an extreme; whether anything is owed is not, so that is for each run to say.
+    """
+    return [
+        _refund(contract, phase)
+        for contract, phase in _billed(part.sheets)
+        if _prepays(part.sheets, contract) and min(part.values[end].min() for end in _ends(contract, phase)) < start
+    ]
+
+
+def early_refund_lines(sheets: Sheets) -> list[str]:
+    """The lines that `early_refunds` reads."""
+    return [end for contract, phase in _billed(sheets) for end in _ends(contract, phase)]
+
+
+def _ends(contract: str, phase: str) -> tuple[str, str]:
+    """The days on one of which a refund falls due."""
+    return name_of("phases", phase, "long-stop"), name_of("contracts", contract, "end", phase)
+
+
+def _prepays(sheets: Sheets, contract: str) -> bool:
+    return bool((sheets.value(sheets.find("contracts", contract, "prepay_share")) > 0).any())
+
+
+def early(bound: Bound, values: Mapping[str, Array], start: float) -> int | None:
+    """The first run in which something falls due before the start; None where nothing does in any."""
+    places = np.flatnonzero((values[bound.date] < start) & (values[bound.owed] > HALF_CENT))
+    return int(places[0]) if places.size else None
 
 
 def _due_dates(deal: Deal) -> list[str]:

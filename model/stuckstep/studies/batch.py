@@ -13,11 +13,32 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stuckstep.deal import Cell, Deal, DealError, Fault, Periods, Sheets, base, check, periods, scenario_names, variants
-from stuckstep.deal.changes import changes_of, fitted, typed, with_scenarios
+from stuckstep.deal import (
+    Cell,
+    Deal,
+    DealError,
+    Fault,
+    Periods,
+    Sheets,
+    base,
+    check,
+    from_serial,
+    periods,
+    scenario_names,
+    variants,
+)
+from stuckstep.deal.changes import changes_of, fitted, shown, typed, with_scenarios
 from stuckstep.engines import arrays
 from stuckstep.results import Part, Solution
-from stuckstep.results.validity import bound_lines, check_due_dates
+from stuckstep.results.validity import (
+    Bound,
+    bound_dates,
+    bound_lines,
+    check_due_dates,
+    early,
+    early_refund_lines,
+    early_refunds,
+)
 from stuckstep.rules import Lines, build
 
 from .extras import extra
@@ -46,6 +67,7 @@ class Model:
     lowest: Mapping[Cell, float]
     highest: Mapping[Cell, float]
     own: frozenset[Cell]  # cells the starting scenario changes itself
+    refunds: tuple[Bound, ...] = ()  # those that may fall due before the start, which is looked at in every run
 
     def input(self, cell: Cell, columns: Columns) -> Array | float:
         """What an input holds in each run: its column where it is changed, else the one value it has."""
@@ -89,8 +111,7 @@ def model(deal: Deal, ranges: Mapping[Cell, tuple[float, float]], start: str = "
     groups = variants(changed, list(extremes) if any(extremes.values()) else ["base"])
     lines = build(groups[0], base(changed))
     found = Model(deal, start, tuple(ranges), groups[0], lines, periods(deal), lowest, highest, frozenset(held))
-    _check_dates(found, changed)
-    return found
+    return replace(found, refunds=_checked_dates(found, changed))
 
 
 def _check(deal: Deal, ranges: Collection[Cell]) -> None:
@@ -103,16 +124,34 @@ def _check(deal: Deal, ranges: Collection[Cell]) -> None:
         ) from None
 
 
-def _check_dates(found: Model, changed: Deal) -> None:
-    """No claim falls due before the start: every due date moves one way with every cell, so the extremes tell."""
+def _checked_dates(found: Model, changed: Deal) -> tuple[Bound, ...]:
+    """The refunds to look at in every run; DealError where a claim falls due before the start.
+
+    The due date of a once claim moves one way with every cell, so the extremes tell. Whether a refund is owed does not:
+    a delay in between may cancel a phase for which a longer one would bring no prepayment.
+    """
     sheets = found.sheets
-    program = arrays.translate(found.lines, bound_lines(sheets))
+    once = [bound for bound in bound_dates(sheets) if not bound.owed]
+    program = arrays.translate(found.lines, [*bound_lines(once), *early_refund_lines(sheets)])
     plan = base(changed)
     values = arrays.evaluate(
         program, sheets.value, lambda cell: float(plan.value(cell)[0]), _clock(found), len(sheets.scenarios)
     )
     part = Part(sheets, found.lines, values)
-    check_due_dates(Solution(changed, found.periods, sheets.scenarios, (part,)))
+    check_due_dates(Solution(changed, found.periods, sheets.scenarios, (part,)), ["claims"])
+    return tuple(early_refunds(part, float(found.periods.first_day[0])))
+
+
+def _check_refunds(found: Model, values: Mapping[str, Array], columns: Columns) -> None:
+    """DealError for the first run in which a refund falls due before the start."""
+    start = float(found.periods.first_day[0])
+    for bound in found.refunds:
+        run = early(bound, values, start)
+        if run is not None:
+            where = ", ".join(f"{cell} = {shown(cell, float(columns[cell][run]))}" for cell in found.cells)
+            wrong = f"{bound.row}.refund falls due on {from_serial(float(values[bound.date][run]))}, before the start"
+            allowed = f"only refunds on or after {from_serial(start)} are allowed"
+            raise DealError([Fault(f"the run with {where or found.start}", None, None, wrong, allowed)])
 
 
 def _clock(found: Model) -> arrays.Clock:
@@ -140,7 +179,7 @@ def batch(found: Model, keep: Collection[str], *, engine: str = "arrays", width:
     engine: `arrays` (numpy), `lanes` (numba), or `auto`: lanes where numba is there. Both give the same bits.
     """
     plan = base(found.sheets.deal)
-    program = arrays.translate(found.lines, keep)
+    program = arrays.translate(found.lines, list(dict.fromkeys([*keep, *bound_lines(found.refunds)])))
     changed = [cell for cell in program.inputs if found.source(cell) is not None]
     job = arrays.prepare(
         program,
@@ -221,7 +260,9 @@ def stream(
         values = fit(ready.model, columns(part))
         work = workers.get()
         try:
-            return reduce(work(values, part.stop - part.start), values, part)
+            lines = work(values, part.stop - part.start)
+            _check_refunds(ready.model, lines, values)
+            return reduce(lines, values, part)
         finally:
             workers.put(work)
 
