@@ -320,3 +320,13 @@ def test_values_far_from_what_a_cell_holds_are_warned_of(cell, values, by, is_to
     line = f"Warning: {cell}: every value is more than 20 times what the cell holds, or less than a 20th of it"
     assert (f"{line}; by factor multiplies it." in said) == is_told
     assert ("Warning" in said) == is_told
+
+
+def test_the_run_with_nothing_moved_is_said_in_the_unit_of_its_column():
+    """A tornado's last column is the swing: of quarters and of dates a number, of which neither is said."""
+    deal = read(SUPERPOD)
+    axes = [axis(deal, "steps.power.delay", "0;91"), axis(deal, "contracts.anchor.price", "0.9;1.1", by="factor")]
+    study = tornado(deal, axes, ["half_paid:lender", "billing"])
+    expected = {"half_paid:lender": "2030Q1", "billing": "2027-10-22"}
+    said = [one.text for one in blocks(study, periods(deal).labels) if "nothing moved" in getattr(one, "text", "")]
+    assert said == [f"{name} in base, with nothing moved: {value}." for name, value in expected.items()]

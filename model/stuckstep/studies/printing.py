@@ -28,7 +28,9 @@ def blocks(study: xr.Dataset, periods: Sequence[str]) -> list[Block]:
         title = sheet.title + _said_of_units(sheet, str(study.attrs["currency"]), scale)
         found.append(Table(sheet.headings, rows, text, title))
         if sheet.measure:
-            shown = _shown(sheet.base_value, sheet.units[-1], periods, scale, str(study.attrs["currency"]))
+            shown = _shown(
+                sheet.base_value, sheet.units[sheet.measured[0]], periods, scale, str(study.attrs["currency"])
+            )
             found.append(Sentence(f"{sheet.measure} in {sheet.start}, with nothing moved: {shown or 'none'}."))
         if len(sheet.rows) < len(whole.rows) or len(sheet.headings) < len(whole.headings):
             size = f"{len(whole.rows)} x {len(whole.headings) - 1}"
