@@ -1,5 +1,6 @@
 """Many runs are the same runs: on deals of every shape, on the large deal, and in memory that does not grow."""
 
+import datetime
 import pickle
 import tracemalloc
 from dataclasses import replace
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from deal_files import SUPERPOD
 from strategies import COLUMNS, deals, full_row, write_tables
-from stuckstep.deal import Cell, DealError, from_serial, read, scenario_names
+from stuckstep.deal import Cell, DealError, Place, from_serial, read, scenario_names
 from stuckstep.deal.changes import changes_of, typed, with_scenarios
 from stuckstep.results import solve
 from stuckstep.studies import batch as batches
@@ -188,6 +189,21 @@ def test_a_refund_before_the_start_that_no_run_owes_is_no_fault(begun):
     begun = read_with(begun, Cell("contracts", "anchor", "prepay_share"), 0.0)
     axes = [axis(begun, "steps.test.delay", "0;50"), axis(begun, "contracts.anchor.prepay_share", "0;0.1")]
     assert tornado(begun, axes, ["npv:owner"]).sizes["cell"] == 2
+
+
+def test_a_claim_on_billing_that_a_cancelled_phase_moves_before_the_start_is_told(begun):
+    """One phase bills already. The bonus is due when both do, or, once the other is cancelled, when the first did."""
+    late = {"phase": "new", "order_date": datetime.date(2027, 1, 1)}
+    bonus = {"claim": "bonus", "kind": "once", "basis": "usd", "rate": 5e5, "trigger": "billing", "phase": ("deal",),
+             "paid_from": (Place("cash", 10.0),)}  # fmt: skip
+    for table, cells in (("phases", late), ("claims", bonus)):
+        first = begun.tables[table][0]
+        more = replace(first, number=first.number + 1, cells={**first.cells, **cells})
+        begun = replace(begun, tables={**begun.tables, table: (first, more)})
+    begun = read_with(begun, Cell("contracts", "anchor", "prepay_share"), 0.0)
+    grid = axis(begun, "steps.test@new.delay", "0;50"), axis(begun, "contracts.anchor.longstop_days", "10;60")
+    with pytest.raises(DealError, match=r"delay = 50, .*longstop_days = 10: bonus falls due on 2026-08-30"):
+        two_way(begun, *grid, ["npv:owner"])
 
 
 def read_with(deal, cell, value):

@@ -1,7 +1,7 @@
 """What can only be judged once the schedule is worked out: what falls due before the start, or ends past all dates."""
 
 import datetime
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +48,11 @@ class Bound(NamedTuple):
     date: str
     owed: str = ""
 
+    @property
+    def claim(self) -> str:
+        """What falls due."""
+        return _SAYS[self.table][0].format(self.row)
+
 
 def bound_dates(sheets: Sheets) -> Iterator[Bound]:
     """The due dates of once claims, and of refunds where there is something to refund."""
@@ -74,27 +79,55 @@ def bound_lines(bounds: Iterable[Bound]) -> list[str]:
     return [line for bound in bounds for line in (bound.date, bound.owed) if line]
 
 
-def early_refunds(part: Part, start: float) -> list[Bound]:
-    """The refunds that may fall due before the start somewhere between the extremes that are a part's scenarios.
+def unsteady_dates(part: Part, start: float) -> list[Bound]:
+    """The bound dates before the start that may lie between the extremes which are a part's scenarios.
 
-    No cell moves the day on which a phase is cancelled or the end of its term back as its own value grows, so the
-    earliest of both is at an extreme; whether anything is owed is not, so that is for each run to say.
+    Most dates move one way with every cell. A refund is owed by some values and not by others, and billing jumps where
+    a phase is cancelled; of these it is known how early they are at most, since no day that they can fall on moves back
+    as a cell's own value grows.
     """
-    return [
+
+    def earliest(lines: Iterable[str]) -> float:
+        return min(float(part.values[line].min()) for line in lines)
+
+    refunds = [
         _refund(contract, phase)
         for contract, phase in _billed(part.sheets)
-        if _prepays(part.sheets, contract) and min(part.values[end].min() for end in _ends(contract, phase)) < start
+        if _prepays(part.sheets, contract) and earliest(_ends(contract, phase)) < start
     ]
+    billed = [
+        Bound("claims", claim, name_of("claims", claim, "due date", phase))
+        for claim, phase, phases in _on_billing(part.sheets)
+        if earliest(map(_finish, phases)) + _least(part.sheets, "claims", claim, "net_days") < start
+    ]
+    return [*billed, *refunds]
 
 
-def early_refund_lines(sheets: Sheets) -> list[str]:
-    """The lines that `early_refunds` reads."""
-    return [end for contract, phase in _billed(sheets) for end in _ends(contract, phase)]
+def unsteady_lines(sheets: Sheets) -> list[str]:
+    """The lines that `unsteady_dates` reads."""
+    ends = [end for contract, phase in _billed(sheets) for end in _ends(contract, phase)]
+    return [*ends, *(_finish(phase) for _, _, phases in _on_billing(sheets) for phase in phases)]
 
 
 def _ends(contract: str, phase: str) -> tuple[str, str]:
     """The days on one of which a refund falls due."""
     return name_of("phases", phase, "long-stop"), name_of("contracts", contract, "end", phase)
+
+
+def _finish(phase: str) -> str:
+    return name_of("phases", phase, "last finish")
+
+
+def _on_billing(sheets: Sheets) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """The once claims that billing makes due, in each phase or the deal, with the phases whose billing that may be."""
+    for claim in sheets.keys("claims"):
+        if sheets.kind(claim) == "once" and sheets.cell("claims", claim, "trigger") == "billing":
+            for phase in claim_phases(sheets, claim):
+                yield claim, phase, [phase] if phase in sheets.keys("phases") else sheets.keys("phases")
+
+
+def _least(sheets: Sheets, table: str, row: str, column: str) -> float:
+    return float(sheets.value(sheets.find(table, row, column)).min())
 
 
 def _prepays(sheets: Sheets, contract: str) -> bool:
@@ -103,7 +136,8 @@ def _prepays(sheets: Sheets, contract: str) -> bool:
 
 def early(bound: Bound, values: Mapping[str, Array], start: float) -> int | None:
     """The first run in which something falls due before the start; None where nothing does in any."""
-    places = np.flatnonzero((values[bound.date] < start) & (values[bound.owed] > HALF_CENT))
+    is_owed = values[bound.owed] > HALF_CENT if bound.owed else True
+    places = np.flatnonzero((values[bound.date] < start) & is_owed)
     return int(places[0]) if places.size else None
 
 

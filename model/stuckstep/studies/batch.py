@@ -36,8 +36,8 @@ from stuckstep.results.validity import (
     bound_lines,
     check_due_dates,
     early,
-    early_refund_lines,
-    early_refunds,
+    unsteady_dates,
+    unsteady_lines,
 )
 from stuckstep.rules import Lines, build
 
@@ -67,7 +67,7 @@ class Model:
     lowest: Mapping[Cell, float]
     highest: Mapping[Cell, float]
     own: frozenset[Cell]  # cells the starting scenario changes itself
-    refunds: tuple[Bound, ...] = ()  # those that may fall due before the start, which is looked at in every run
+    unsteady: tuple[Bound, ...] = ()  # dates that may lie before the start in some run, so that every run is looked at
 
     def input(self, cell: Cell, columns: Columns) -> Array | float:
         """What an input holds in each run: its column where it is changed, else the one value it has."""
@@ -111,7 +111,7 @@ def model(deal: Deal, ranges: Mapping[Cell, tuple[float, float]], start: str = "
     groups = variants(changed, list(extremes) if any(extremes.values()) else ["base"])
     lines = build(groups[0], base(changed))
     found = Model(deal, start, tuple(ranges), groups[0], lines, periods(deal), lowest, highest, frozenset(held))
-    return replace(found, refunds=_checked_dates(found, changed))
+    return replace(found, unsteady=_checked_dates(found, changed))
 
 
 def _check(deal: Deal, ranges: Collection[Cell]) -> None:
@@ -125,32 +125,32 @@ def _check(deal: Deal, ranges: Collection[Cell]) -> None:
 
 
 def _checked_dates(found: Model, changed: Deal) -> tuple[Bound, ...]:
-    """The refunds to look at in every run; DealError where a claim falls due before the start.
+    """The due dates to look at in every run; DealError where a claim falls due before the start.
 
-    The due date of a once claim moves one way with every cell, so the extremes tell. Whether a refund is owed does not:
-    a delay in between may cancel a phase for which a longer one would bring no prepayment.
+    Most due dates move one way with every cell, so the extremes tell. Where a phase may be cancelled they do not: a
+    delay in between may cancel one for which a longer one would bring no prepayment, and so nothing to refund.
     """
     sheets = found.sheets
     once = [bound for bound in bound_dates(sheets) if not bound.owed]
-    program = arrays.translate(found.lines, [*bound_lines(once), *early_refund_lines(sheets)])
+    program = arrays.translate(found.lines, [*bound_lines(once), *unsteady_lines(sheets)])
     plan = base(changed)
     values = arrays.evaluate(
         program, sheets.value, lambda cell: float(plan.value(cell)[0]), _clock(found), len(sheets.scenarios)
     )
     part = Part(sheets, found.lines, values)
     check_due_dates(Solution(changed, found.periods, sheets.scenarios, (part,)), ["claims"])
-    return tuple(early_refunds(part, float(found.periods.first_day[0])))
+    return tuple(unsteady_dates(part, float(found.periods.first_day[0])))
 
 
-def _check_refunds(found: Model, values: Mapping[str, Array], columns: Columns) -> None:
-    """DealError for the first run in which a refund falls due before the start."""
+def _check_run_dates(found: Model, values: Mapping[str, Array], columns: Columns) -> None:
+    """DealError for the first run in which a claim falls due before the start."""
     start = float(found.periods.first_day[0])
-    for bound in found.refunds:
+    for bound in found.unsteady:
         run = early(bound, values, start)
         if run is not None:
             where = ", ".join(f"{cell} = {shown(cell, float(columns[cell][run]))}" for cell in found.cells)
-            wrong = f"{bound.row}.refund falls due on {from_serial(float(values[bound.date][run]))}, before the start"
-            allowed = f"only refunds on or after {from_serial(start)} are allowed"
+            wrong = f"{bound.claim} falls due on {from_serial(float(values[bound.date][run]))}, before the start"
+            allowed = f"a due date on or after {from_serial(start)} is allowed"
             raise DealError([Fault(f"the run with {where or found.start}", None, None, wrong, allowed)])
 
 
@@ -179,7 +179,7 @@ def batch(found: Model, keep: Collection[str], *, engine: str = "arrays", width:
     engine: `arrays` (numpy), `lanes` (numba), or `auto`: lanes where numba is there. Both give the same bits.
     """
     plan = base(found.sheets.deal)
-    program = arrays.translate(found.lines, list(dict.fromkeys([*keep, *bound_lines(found.refunds)])))
+    program = arrays.translate(found.lines, list(dict.fromkeys([*keep, *bound_lines(found.unsteady)])))
     changed = [cell for cell in program.inputs if found.source(cell) is not None]
     job = arrays.prepare(
         program,
@@ -261,7 +261,7 @@ def stream(
         work = workers.get()
         try:
             lines = work(values, part.stop - part.start)
-            _check_refunds(ready.model, lines, values)
+            _check_run_dates(ready.model, lines, values)
             return reduce(lines, values, part)
         finally:
             workers.put(work)

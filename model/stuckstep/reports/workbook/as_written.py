@@ -166,8 +166,9 @@ def _dates(model: Model) -> Iterator[Entry]:
         date, low = cell_of(model, bound.date), f"={start}"
         if bound.owed:
             low = f"=IF({cell_of(model, bound.owed)}>{constant(model, 'half_cent')},{start},0)"
-        what = f"due date of {bound.row}{'.refund' * bool(bound.owed)}"
-        yield Entry(bound.table, what, None, date, date, bounds=Bounds(Formula(low), None, False))
+        yield Entry(
+            bound.table, f"due date of {bound.claim}", None, date, date, bounds=Bounds(Formula(low), None, False)
+        )
 
 
 def _start_row(model: Model) -> Row:
