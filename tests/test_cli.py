@@ -77,6 +77,12 @@ def test_the_whole_of_base_in_plain_text(printed: tuple[str, Path]) -> None:
     assert all(line == line.rstrip() for line in lines)
 
 
+def test_one_quarter_is_not_many(home: Path) -> None:
+    deal_files.put(home / "assumptions" / "superpod", "deal", "quarters", "value", "1")
+    result = call("run", "superpod", "--no-workbook", "--no-report", "--brief")
+    assert "scenarios, 1 quarter, 2027Q1 to 2027Q1." in result.stdout
+
+
 def test_columns_narrows_the_tables(home: Path) -> None:
     result = call("run", "superpod", "--no-workbook", "--no-report", COLUMNS="80")
     assert result.exit_code == 0

@@ -30,7 +30,8 @@ def _opening(document: Document, unit: str) -> Iterator[Block]:
     if document["about"]:
         yield Sentence(document["about"])
     scenarios = f"{count} scenario{'s' * (count != 1)}"
-    spans = f"{periods['count']} {document['grid']}s, {periods['first']} to {periods['last']}"
+    many = "s" * (periods["count"] != 1)
+    spans = f"{periods['count']} {document['grid']}{many}, {periods['first']} to {periods['last']}"
     paid_at = f"Payments are dated at the end of the {document['grid']} in which they are made."
     yield Sentence(f"{scenarios}, {spans}. Amounts in the tables are in {unit}. {paid_at}")
     says = document["base"]
