@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from deal_files import SUPERPOD
+from deal_files import SUPERPOD, copy
 from stuckstep.cli import main
 from stuckstep.deal import DealError, new, periods, read
 from stuckstep.reports.storage import read_results
@@ -330,3 +330,17 @@ def test_the_run_with_nothing_moved_is_said_in_the_unit_of_its_column():
     expected = {"half_paid:lender": "2030Q1", "billing": "2027-10-22"}
     said = [one.text for one in blocks(study, periods(deal).labels) if "nothing moved" in getattr(one, "text", "")]
     assert said == [f"{name} in base, with nothing moved: {value}." for name, value in expected.items()]
+
+
+def test_check_finds_the_faults_of_studies_and_uncertainties_as_well(tmp_path):
+    deal = copy(tmp_path / "deal")
+    (deal / "studies.csv").write_text(
+        "study,kind,cell,values,measure,scenario\na,oneway,steps.power.delay,x,npv:neocloud,\n", encoding="utf-8"
+    )
+    (deal / "uncertainties.csv").write_text(
+        "uncertainty,cell,distribution,low,mode,high\nu,steps.power.delay,pert,5,1,2\n", encoding="utf-8"
+    )
+    result = CliRunner().invoke(main, ["check", str(deal)])
+    assert result.exit_code == 2
+    for said in ("column values: 'x' is no number", "low 5 is not below high 2"):
+        assert said in result.stderr, result.stderr

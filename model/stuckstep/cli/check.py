@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 
 import click
 
@@ -18,10 +20,14 @@ def check(deal: str, sources: bool, whole_log: bool) -> None:
 
     Says what was read otherwise than it looks: 12.5% as 0.125, a formula as its stored value, a hidden row.
     """
+    from stuckstep.deal.records import Deal, together
     from stuckstep.reports.console import show
     from stuckstep.reports.contents import contents
     from stuckstep.results.validity import check_schedule
+    from stuckstep.studies.tables import studies_of, uncertainties_of
 
     read = read_deal(deal)
-    check_schedule(read)
+    judges: list[Callable[[Deal], object]] = [check_schedule, studies_of]
+    judges += [uncertainties_of] if read.tables["uncertainties"] else []
+    together(partial(judge, read) for judge in judges)
     show(contents(read, sources=sources, whole_log=whole_log), sys.stdout)
