@@ -135,7 +135,8 @@ def _irr(rows: Floats, days: Floats, compiled: bool) -> tuple[Floats, Ints]:
     else:
         count = np.where(np.isfinite(largest), np.where(largest > 0, ONE_SIGN, NO_FLOWS), NOT_FINITE)
         root = np.full(largest.shape, np.nan)
-        count[once], root[once] = 1, only_root(rows[:, once], days)
+        if once.any():
+            count[once], root[once] = 1, only_root(rows[:, once], days)
     hard = np.flatnonzero(often | (once & np.isnan(root)))
     if hard.size:
         roots, changes = _all_roots(rows[:, hard] / largest[hard], days / YEAR, only_root)
