@@ -4,11 +4,11 @@ import copy
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import HealthCheck, given, reject, seed, settings
 from hypothesis import strategies as st
 
 from strategies import deals, write_tables
-from stuckstep.deal import read, schema
+from stuckstep.deal import DealError, read, schema
 from stuckstep.results import run, solve
 from stuckstep.rules.checks import LAWS
 
@@ -21,6 +21,16 @@ def read_tables(tables, tmp_path_factory):
     folder = tmp_path_factory.mktemp("deal")
     write_tables(tables, folder)
     return read(folder)
+
+
+def run_of(deal, *scenarios):
+    """The results; a deal that no run takes, since a refund falls due before the start, is left out."""
+    try:
+        return run(deal, *scenarios)
+    except DealError as error:
+        if "before the start" not in str(error):
+            raise
+        reject()
 
 
 @pytest.mark.parametrize("fifty", range(1, 6))  # five times fifty deals, so that processors can share them
@@ -68,7 +78,7 @@ def test_more_delay_never_bills_more_by_any_date(tables, data, tmp_path_factory)
         {"scenario": f"late_{late}", "table": "steps", "row": step, "column": "delay", "value": str(late)}
         for late in days
     ]
-    results = run(read_tables(tables, tmp_path_factory), [f"late_{late}" for late in days])
+    results = run_of(read_tables(tables, tmp_path_factory), [f"late_{late}" for late in days])
     billed = results.billed.sum("phase").cumsum("quarter")
     assert (np.diff(billed.values, axis=-1) <= 1e-6 * (1 + billed.values[..., 1:])).all()
 
@@ -86,8 +96,8 @@ def test_results_scale_with_money(tables, power, tmp_path_factory):
                     row[column] = repr(float(row[column]) * k)
             if table == "scenarios" and (row["table"], row["column"]) in MONEY and row["value"]:
                 row["value"] = repr(float(row["value"]) * k)
-    first = run(read_tables(tables, tmp_path_factory))
-    second = run(read_tables(scaled, tmp_path_factory))
+    first = run_of(read_tables(tables, tmp_path_factory))
+    second = run_of(read_tables(scaled, tmp_path_factory))
     for name in ("due", "paid", "unpaid", "cash_closing", "draw", "billed"):
         np.testing.assert_allclose(second[name], first[name] * k, rtol=1e-9, atol=0.02 * max(1, k))
     assert first.billing_start.equals(second.billing_start)

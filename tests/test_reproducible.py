@@ -26,8 +26,8 @@ def outputs(deal: Path, out: Path, folder: Path, **environment: str) -> dict[str
     folder.mkdir(exist_ok=True)
     named = {**os.environ, "SOURCE_DATE_EPOCH": "1800000000", **environment}
     command = [sys.executable, "-c", CODE, "run", os.path.relpath(deal, folder), "--out", str(out)]
-    done = subprocess.run(command, cwd=folder, env=named, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = subprocess.run(command, cwd=folder, env=named, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in out.iterdir() if file.name in SAME}
 
 
@@ -49,12 +49,13 @@ def first(deal: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str
 
 def with_comma() -> str:
     """A locale that writes a decimal comma, where the machine has one; else one that is not there."""
+    here = locale.setlocale(locale.LC_ALL)
     for name in ("de_DE.UTF-8", "tr_TR.UTF-8", "fr_FR.UTF-8"):
         try:
             locale.setlocale(locale.LC_ALL, name)
         except locale.Error:
             continue
-        locale.setlocale(locale.LC_ALL, "C")
+        locale.setlocale(locale.LC_ALL, here)  # else the tests that follow would write in another encoding
         return name
     return "tr_TR.UTF-8"
 
