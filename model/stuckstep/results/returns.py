@@ -186,7 +186,8 @@ def _nearest(roots: Floats) -> Floats:
 
 # One change of sign: one root. The balance log(in) - log(out) is almost a straight line in x, so a Newton step from the
 # guess and one or two of inverse interpolation, through two points and their slopes, settle it. Only sums, products and
-# quotients: a machine's own exponential and logarithm would give other bits than another's, and than numba's.
+# quotients: another machine's exponential and logarithm have other last bits, and so have numba's. The ladder and the
+# last step from x to a rate take numpy's, with numba and without.
 
 
 def _only_root(rows: Floats, days: Floats) -> Floats:

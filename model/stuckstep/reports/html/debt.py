@@ -20,6 +20,7 @@ from .figure import (
     Key,
     Strip,
     Table,
+    listing,
     money_cell,
     name_cell,
     name_label,
@@ -219,6 +220,7 @@ def _unfed(facilities: Sequence[str], fed: Sequence[bool], tested: Sequence[bool
     names = [facility for facility, flows, has in zip(facilities, fed, tested, strict=True) if has and not flows]
     if not names:
         return Markup("")
-    return Markup(" The DSCR says nothing of {}: no customer pays into its account.").format(
-        Markup(", ").join(map(said, names))
+    whose = "its account" if len(names) == 1 else "their accounts"
+    return Markup(" The DSCR says nothing of {}: no customer pays into {}.").format(
+        listing([said(name) for name in names]), whose
     )
